@@ -1,0 +1,1 @@
+"""What two studies or more use: the judge client, metrics, params, reporting."""

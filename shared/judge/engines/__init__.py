@@ -1,0 +1,1 @@
+"""Engines: anything with ``async complete(request) -> Completion`` and a ``fingerprint``."""

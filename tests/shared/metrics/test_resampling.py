@@ -1,0 +1,161 @@
+"""The cluster bootstrap: its arithmetic, its degenerate cases, and how often its intervals cover."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+from statsmodels.stats.proportion import proportion_confint
+
+from shared.metrics.resampling import (
+    Inference,
+    bootstrap,
+    cluster_sums,
+    named_generator,
+    percentile_interval,
+    rate_interval,
+    ratio,
+    replicates,
+    share,
+    unanimous_interval,
+)
+
+QUICK = Inference(resamples=500)
+
+
+def rng(seed: int = 0) -> np.random.Generator:
+    return np.random.default_rng(seed)
+
+
+def test_cluster_sums_by_hand():
+    # a: rows 0 and 2; b: row 1; c: row 3.
+    sums = cluster_sums([[1, 5], [1, 6], [1, 7], [1, 8]], ["a", "b", "a", "c"])
+    assert sums.tolist() == [[2, 12], [1, 6], [1, 8]]
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(st.integers(-5, 5), st.sampled_from("abcd")), min_size=1, max_size=30))
+def test_cluster_sums_lose_nothing(rows):
+    values, clusters = zip(*rows, strict=True)
+    sums = cluster_sums(values, clusters)
+    assert sums.sum() == sum(values)
+    assert len(sums) == len(set(clusters))
+
+
+def test_a_row_without_a_cluster_is_an_error():
+    with pytest.raises(ValueError, match="a row has no cluster"):
+        cluster_sums([1, 2], ["a", None])
+
+
+def test_replicates_are_a_loop_over_drawn_clusters():
+    # The same weights, applied one resample and one cluster at a time.
+    sums = np.array([[1.0, 1.0], [2.0, 0.0], [3.0, 3.0]])
+    weights = rng(7).multinomial(3, [1 / 3] * 3, size=50)
+    looped = [sum(w * s[1] for w, s in zip(row, sums, strict=True)) / (row @ sums[:, 0]) for row in weights]
+    assert replicates(share, sums, 50, rng(7)) == pytest.approx(looped)
+
+
+def test_bootstrap_of_a_mean_agrees_with_scipy():
+    # scipy resamples observations: the same thing where every cluster is one observation.
+    values = rng(1).normal(size=60)
+    sums = cluster_sums(np.column_stack([np.ones(60), values]), np.arange(60))
+    ours = bootstrap(share, sums, rng(2), Inference(resamples=20000), bounds=(-9, 9))
+    oracle = stats.bootstrap(
+        (values,), np.mean, method="percentile", n_resamples=20000, rng=rng(3)
+    ).confidence_interval
+    assert (ours.low, ours.high) == pytest.approx((oracle.low, oracle.high), abs=0.01)
+    assert ours.value == pytest.approx(values.mean())
+
+
+def test_clusters_widen_the_interval():
+    # 10 documents of 10 equal rows are 10 observations, not 100.
+    hits = np.repeat(np.arange(10) % 2, 10)
+    by_row = rate_interval(hits, np.arange(100), rng(), QUICK)
+    by_document = rate_interval(hits, np.repeat(np.arange(10), 10), rng(), QUICK)
+    assert by_document.high - by_document.low > 2 * (by_row.high - by_row.low)
+
+
+@pytest.mark.parametrize("hit", [0, 1])
+def test_a_rate_of_0_or_1_gets_wilson_over_clusters(hit):
+    # 30 rows in 10 documents: the trials are the documents.
+    estimate = rate_interval([hit] * 30, np.repeat(np.arange(10), 3), rng(), QUICK)
+    oracle = proportion_confint(10 * hit, 10, method="wilson")
+    assert (estimate.value, estimate.n_clusters) == (hit, 10)
+    assert (estimate.low, estimate.high) == pytest.approx(oracle)
+
+
+def test_a_rate_that_is_the_same_in_every_cluster_has_width():
+    # One hit and one miss in each of 8 documents: every resample gives 0.5. Wilson's 0 of 8 leaves a
+    # share u = 0.3244 of documents that may differ, by at most 0.5 either way.
+    estimate = rate_interval([0, 1] * 8, np.repeat(np.arange(8), 2), rng(), QUICK)
+    u = proportion_confint(0, 8, method="wilson")[1]
+    assert (estimate.low, estimate.high) == pytest.approx((0.5 - u / 2, 0.5 + u / 2))
+
+
+def test_unanimous_differences_reach_both_ways():
+    # No change in any of 20 clusters: u = 0.1611, of a range of -1 to 1.
+    low, high = unanimous_interval(0.0, 20, (-1, 1))
+    assert -low == pytest.approx(high) == pytest.approx(proportion_confint(0, 20, method="wilson")[1])
+
+
+def test_one_cluster_has_no_interval():
+    estimate = rate_interval([0, 1, 1], ["a", "a", "a"], rng(), QUICK)
+    assert estimate.value == pytest.approx(2 / 3)
+    assert np.isnan(estimate.low) and np.isnan(estimate.high)
+
+
+def test_nothing_observed_is_undefined():
+    estimate = rate_interval([], [], rng(), QUICK)
+    assert np.isnan(estimate.value) and np.isnan(estimate.low) and estimate.n_clusters == 0
+
+
+def test_undefined_draws_may_not_fill_the_tails():
+    # 4 of 100 undefined: fewer than the 5% outside the interval; 6 of 100: more.
+    few = np.append(np.linspace(0, 1, 96), [np.nan] * 4)
+    many = np.append(np.linspace(0, 1, 94), [np.nan] * 6)
+    assert percentile_interval(few) == pytest.approx((0.025, 0.975))
+    assert np.isnan(percentile_interval(many)).all()
+    assert np.isnan(percentile_interval(np.array([np.nan]))).all()
+
+
+def test_division_by_zero_is_undefined():
+    assert ratio([1, 0, 3], [2, 0, 0]) == pytest.approx([0.5, np.nan, np.nan], nan_ok=True)
+
+
+@settings(deadline=None)
+@given(
+    st.lists(st.tuples(st.booleans(), st.integers(0, 5)), min_size=1, max_size=25),
+    st.integers(0, 2**32 - 1),
+)
+def test_rate_intervals_hold_their_rate(rows, seed):
+    hits, clusters = zip(*rows, strict=True)
+    estimate = rate_interval(hits, clusters, rng(seed), Inference(resamples=200))
+    assert 0 <= estimate.value <= 1
+    if estimate.n_clusters == 1:
+        assert np.isnan(estimate.low)
+    else:
+        assert 0 <= estimate.low <= 1 and 0 <= estimate.high <= 1
+        assert estimate.low < estimate.high
+
+
+def test_named_generators_depend_on_their_names_alone():
+    first = named_generator(5, "judge", "scheme").random()
+    named_generator(5, "another").random()
+    assert named_generator(5, "judge", "scheme").random() == first
+    # A separator keeps ("ab", "c") and ("a", "bc") apart.
+    assert named_generator(5, "ab", "c").random() != named_generator(5, "a", "bc").random()
+
+
+def test_coverage_is_about_nominal():
+    # 400 studies of 40 documents with 4 rows each. A document's own rate is drawn from Beta(2, 3), so
+    # that the rate over documents is 0.4 and rows of one document go together. Percentile intervals of
+    # 40 clusters cover a little under 95%; three standard errors of 400 studies are 3.3%.
+    generator = rng(11)
+    clusters = np.repeat(np.arange(40), 4)
+    covered = 0
+    for _ in range(400):
+        rates = generator.beta(2, 3, size=40)
+        hits = generator.random(160) < np.repeat(rates, 4)
+        estimate = rate_interval(hits, clusters, generator, QUICK)
+        covered += estimate.low <= 0.4 <= estimate.high
+    assert 0.90 <= covered / 400 <= 0.98
