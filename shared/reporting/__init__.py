@@ -1,0 +1,1 @@
+"""From result frames to tables and figures that a reader can trust."""

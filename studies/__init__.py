@@ -1,0 +1,1 @@
+"""One folder a study; a study never imports another."""

@@ -1,0 +1,290 @@
+"""The ``data`` stage: makes the items, every pair of texts that a judge may be shown."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import pandas as pd
+
+from shared.draws import draw
+from shared.errors import run_stage
+from shared.judge.hygiene import neutralise
+from shared.params import load as load_params
+from studies.rationalization_probes import damage, extractive
+from studies.rationalization_probes.documents import (
+    Document,
+    DocumentError,
+    arrange,
+    load,
+    load_embedded,
+    raise_for,
+)
+from studies.rationalization_probes.params import Section
+
+ITEMS = Path("data/rationalization_probes/items.parquet")
+GENERATED = Path("data/rationalization_probes/generated.jsonl")
+
+Kind = Literal["equal", "identical", "samples", "extractive", "damage"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+LLM = "llm"
+
+MADE_OF: Mapping[Kind, tuple[str, str]] = {
+    "equal": ("paraphrase_1", "paraphrase_2"),
+    "identical": ("summary", "summary"),
+    "samples": ("samples", "samples"),
+    "extractive": ("summary", "summary"),
+    "damage": ("paraphrase_1", "paraphrase_2"),
+}
+"""Which texts of a document the candidates of a kind come from (an extract comes from none)."""
+
+Record = dict[str, Any]
+"""A line of ``generated.jsonl``; see `generate.Text`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A row of ``items.parquet``: two candidates for one document.
+
+    ``candidate_1`` and ``candidate_2`` are identities, never places on a screen: 1 is the language
+    model's text of an extractive pair, and the undamaged text of a damage pair. Where both texts have
+    one writer it is drawn which is 1, so that the label that 1 carries under Truth is drawn too.
+    ``level`` counts the errors in candidate 2; ``neutralised`` the places that hygiene changed in the
+    three texts.
+    """
+
+    item: str
+    cluster: str
+    kind: Kind
+    source: str
+    candidate_1: str
+    candidate_2: str
+    provenance_1: str
+    provenance_2: str
+    level: int
+    field: str
+    neutralised: int
+
+
+def items_of(document: Document, sentences: int, seed: int) -> Iterator[Item]:
+    """The items that a document's texts allow, in the order of `KINDS`.
+
+    Parameters
+    ----------
+    document : Document
+        A kind is left out where a text that it needs is lacking, and where a generator wrote the same
+        text twice: that pair would be an identical one under another name.
+    sentences : int
+        Sentences of an extractive summary.
+    seed : int
+        Decides, with the item's id, which of two equal texts is candidate 1.
+
+    Yields
+    ------
+    Item
+        ``<id>:equal`` (two paraphrases), ``<id>:identical`` (the summary twice), ``<id>:samples`` (the
+        first two), ``<id>:extractive:<system>`` for each system, ``<id>:damage:<level>`` (paraphrase 1
+        against the damaged paraphrase 2) for each level.
+    """
+    if pair := _pair(document.paraphrase_1, document.paraphrase_2):
+        yield _item(document, "equal", *_drawn(pair, seed, document.id, "equal"))
+    if document.summary:
+        yield _item(document, "identical", document.summary, document.summary)
+    if pair := _pair(*document.samples[:2]):
+        yield _item(document, "samples", *_drawn(pair, seed, document.id, "samples"))
+    if document.summary:
+        for system, extract in extractive.summarise(document.text, sentences).items():
+            yield _item(document, "extractive", document.summary, extract, system=system)
+    yield from damage_items(document)
+
+
+def damage_items(document: Document) -> Iterator[Item]:
+    """Paraphrase 1 against each rung of the ladder: paraphrase 2 with one error, with two, with three."""
+    if pair := _pair(document.paraphrase_1, document.paraphrase_2):
+        for level, damaged in enumerate(damage.ladder(pair[1], document.damage), start=1):
+            yield _item(document, "damage", pair[0], damaged, level=level)
+
+
+def borrowed_ladder(documents: Sequence[Document], embedded: Iterable[Document]) -> list[Item]:
+    """The embedded documents' damage items, for documents none of which has a ladder of its own.
+
+    The ladder asks whether a judge can tell a damaged text from an undamaged one, and any document
+    serves for that; without one no judge could pass the competence gate.
+
+    Raises
+    ------
+    DocumentError
+        If two documents of the same id would be taken for one.
+    """
+    if any(document.damage for document in documents):
+        return []
+    ids = {document.id for document in documents}
+    embedded = list(embedded)
+    told = "is the id of an embedded document too, whose damage ladder is used; rename yours"
+    raise_for([f"{document.id}: {told}" for document in embedded if document.id in ids])
+    return [item for document in embedded for item in damage_items(document)]
+
+
+def table(items: Iterable[Item]) -> pd.DataFrame:
+    """One row an item, in the given order; the columns are `Item`'s fields.
+
+    Raises
+    ------
+    DocumentError
+        If two items have one id.
+    """
+    frame = pd.DataFrame([asdict(item) for item in items], columns=list(Item.__dataclass_fields__))
+    doubled = frame.loc[frame["item"].duplicated(), "item"]
+    raise_for([f"{item}: two items have this id; rename a document" for item in doubled])
+    return frame
+
+
+def read_generated(file: Path) -> list[Record]:
+    """What the ``generate`` stage wrote.
+
+    Raises
+    ------
+    DocumentError
+        If it has not run.
+    """
+    if not file.is_file():
+        raise DocumentError(f"{file} is absent; run the generate stage first")
+    return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+
+
+def with_generated(
+    documents: Iterable[Document], records: Iterable[Record], generator: str
+) -> list[Document]:
+    """The documents, their gaps filled with the generator's texts.
+
+    Only answers of status ``ok`` are used, and a text that the document has is never replaced.
+
+    Raises
+    ------
+    DocumentError
+        If a text comes from another generator, or was written before the document or its summary changed.
+    """
+    written: dict[str, list[Record]] = defaultdict(list)
+    for record in records:
+        written[record["document"]].append(record)
+    documents = list(documents)
+    told = "generated texts are stale; run the generate stage again"
+    raise_for([f"{d.id}: {told}" for d in documents if _stale(d, written[d.id], generator)])
+    return [_filled(document, written[document.id], f"{LLM}:{generator}") for document in documents]
+
+
+def _stale(document: Document, records: Iterable[Record], generator: str) -> bool:
+    return any((r["generator"], r["digest"]) != (generator, document.digest()) for r in records)
+
+
+def _filled(document: Document, records: Iterable[Record], writer: str) -> Document:
+    good = [r for r in records if r["status"] == "ok"]
+    texts: dict[str, Any] = {r["text_name"]: r["text"] for r in good if r["text_name"] != "samples"}
+    samples = tuple(r["text"] for r in good if r["text_name"] == "samples")
+    if samples:
+        texts["samples"] = samples
+    gaps = {name: text for name, text in texts.items() if not getattr(document, name)}
+    return replace(document, generated=dict.fromkeys(gaps, writer), **gaps)
+
+
+def check_sets(
+    items: pd.DataFrame, documents: Sequence[Document], kinds: Iterable[str], generated: bool
+) -> None:
+    """Every set of the params finds its items.
+
+    Without a generator nothing may lack; with one, a document whose generated text could not be used
+    is left out, as long as others remain.
+
+    Raises
+    ------
+    DocumentError
+        Naming the documents, or the kind that has no item at all.
+    """
+    for kind in kinds:
+        have = set(items.loc[items["kind"] == kind, "cluster"])
+        if not have:
+            raise DocumentError(f"sets.{kind}: no document allows such an item; {_fix(kind)}")
+        # One ladder serves all: a document of its own need not have any (see `borrowed_ladder`).
+        if kind != "damage" and not generated:
+            lacking = [document.id for document in documents if document.id not in have]
+            raise_for([f"{name}: no texts for {kind} items; {_fix(kind)}" for name in lacking])
+
+
+def report(items: pd.DataFrame, documents: Sequence[Document]) -> str:
+    """One line a kind: how many items, from how many documents; and what hygiene changed."""
+    changed = items["neutralised"].sum()
+    lines = [f"{len(documents)} documents, {len(items)} items, {changed} places neutralised"]
+    for kind in KINDS:
+        rows = items[items["kind"] == kind]
+        lines.append(f"  {kind}: {len(rows)} items of {rows['cluster'].nunique()} documents")
+    return "\n".join(lines)
+
+
+def build(section: Section, external_dir: Path, seed: int) -> tuple[pd.DataFrame, list[Document]]:
+    """The items of the params' documents, and the documents."""
+    documents = load(section.documents, external_dir)
+    generator = section.documents.generate.judge
+    if generator is not None:
+        documents = with_generated(documents, read_generated(GENERATED), generator)
+    documents = arrange(documents, seed)
+    items = [item for d in documents for item in items_of(d, section.extractive_sentences, seed)]
+    items += borrowed_ladder(documents, arrange(load_embedded(), seed))
+    frame = table(items)
+    check_sets(frame, documents, section.sets, generated=generator is not None)
+    return frame, documents
+
+
+def main() -> None:
+    common, section = load_params("rationalization_probes", Section)
+    items, documents = build(section, Path(common.data.external_dir), common.seed)
+    ITEMS.parent.mkdir(parents=True, exist_ok=True)
+    items.to_parquet(ITEMS, index=False)
+    print(report(items, documents))
+
+
+def _pair(*texts: str | None) -> tuple[str, str] | None:
+    """Two texts that are there and differ, or None."""
+    first, second = (*texts, None, None)[:2]
+    return (first, second) if first and second and first != second else None
+
+
+def _drawn(pair: tuple[str, str], seed: int, document: str, kind: str) -> tuple[str, str]:
+    """The pair as it is or the other way round."""
+    return draw((pair, pair[::-1]), seed, document, kind, "identities")
+
+
+def _item(
+    document: Document, kind: Kind, candidate_1: str, candidate_2: str, *, system: str = "", level: int = 0
+) -> Item:
+    (source, n), (first, n_1), (second, n_2) = map(neutralise, (document.text, candidate_1, candidate_2))
+    writer_1, writer_2 = (document.writer(text) for text in MADE_OF[kind])
+    return Item(
+        item=":".join(filter(None, (document.id, kind, system or (str(level) if level else "")))),
+        cluster=document.id,
+        kind=kind,
+        source=source,
+        candidate_1=first,
+        candidate_2=second,
+        provenance_1=writer_1,
+        provenance_2=f"tradml:{system}" if system else writer_2,
+        level=level,
+        field=document.field,
+        neutralised=n + n_1 + n_2,
+    )
+
+
+def _fix(kind: str) -> str:
+    if kind == "damage":
+        return "give documents recorded errors (column damage), or remove the set"
+    if kind == "samples":
+        return "map documents.columns.samples, set documents.generate.judge, or remove the set"
+    texts = "paraphrase_1 and paraphrase_2" if kind == "equal" else "summary"
+    return f"map documents.columns for {texts}, set documents.generate.judge, or remove the set"
+
+
+if __name__ == "__main__":
+    run_stage(main)

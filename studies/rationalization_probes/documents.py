@@ -1,0 +1,361 @@
+"""Loads documents with the texts written about them, and refuses what cannot be judged."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from dataclasses import field as attribute
+from pathlib import Path
+from typing import Any
+
+from shared.draws import number
+from shared.errors import UserError
+from studies.rationalization_probes.damage import Edit, ladder
+from studies.rationalization_probes.params import Documents
+
+EMBEDDED = Path("data/embedded/rationalization_probes")
+TEXT_SUFFIXES = (".md", ".txt")
+REQUIRED = ("id", "text")
+OPTIONAL = ("field", "summary", "paraphrase_1", "paraphrase_2", "samples", "damage")
+SHOWN = 10
+"""At most so many bad documents are named in one error."""
+
+_TOKEN = re.compile(r"\w+|[^\w\s]")
+
+Row = tuple[str, Mapping[str, Any]]
+"""Where a row stands (for errors), and what it holds under the source's own column names."""
+
+
+class DocumentError(UserError):
+    """Documents cannot be used; the message names them and the fix, on one line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A document and the texts that candidates are made of; None or empty where a text is lacking.
+
+    Attributes
+    ----------
+    id : str
+        Unique; the ``cluster`` of every item made of the document.
+    text : str
+        Stripped, lines ended by ``\\n``.
+    provenance : str
+        Who wrote the summary, paraphrases and samples: ``llm`` (embedded) or ``given`` (loaded from
+        outside, writer unknown).
+    field : str
+        Subject, or the empty string.
+    summary, paraphrase_1, paraphrase_2 : str or None
+    samples : tuple of str
+        Independent samples of one generator.
+    damage : tuple of Edit
+        Recorded errors for ``paraphrase_2``.
+    generated : mapping of str to str
+        For a text that a generator wrote, its provenance (``llm:<judge slug>``) by the text's name.
+    """
+
+    id: str
+    text: str
+    provenance: str
+    field: str = ""
+    summary: str | None = None
+    paraphrase_1: str | None = None
+    paraphrase_2: str | None = None
+    samples: tuple[str, ...] = ()
+    damage: tuple[Edit, ...] = ()
+    generated: Mapping[str, str] = attribute(default_factory=dict)
+
+    def writer(self, text: str) -> str:
+        """Provenance of one of the texts: ``summary``, ``paraphrase_1``, ``paraphrase_2``, ``samples``."""
+        return self.generated.get(text, self.provenance)
+
+    def digest(self) -> str:
+        """SHA-256 of the text and the summary: tells whether what was written about them still fits."""
+        return hashlib.sha256(f"{self.text}\x1f{self.summary or ''}".encode()).hexdigest()
+
+
+def load(settings: Documents, external_dir: Path, embedded: Path = EMBEDDED) -> list[Document]:
+    """All documents of the source that the params name.
+
+    Parameters
+    ----------
+    settings : Documents
+        ``rationalization_probes.documents``.
+    external_dir : Path
+        ``data.external_dir``; ``settings.path`` lies below it.
+    embedded : Path
+        Folder of the embedded documents.
+
+    Returns
+    -------
+    list of Document
+        In the source's order (files by name, then lines). See `arrange`.
+
+    Raises
+    ------
+    DocumentError
+        If the source is absent or empty, or a document is empty, outside ``settings.tokens``, doubled
+        (id or text), not UTF-8 or not readable. All bad documents are collected into one error.
+    """
+    rows, problems, provenance = _read(settings, external_dir, embedded)
+    # The embedded files have columns of their own; those that the params name are of the user's files.
+    mapped = {} if settings.source == "embedded" else settings.columns
+    columns = _columns(mapped, rows)
+    documents = []
+    for where, row in rows:
+        try:
+            documents.append(_document(row, columns, provenance))
+        except ValueError as error:
+            problems.append(f"{where}: {error}")
+    problems += _length_problems(documents, settings.tokens.min, settings.tokens.max)
+    problems += _duplicates(documents)
+    problems += _text_problems(documents)
+    raise_for(problems)
+    return documents
+
+
+def load_embedded(folder: Path = EMBEDDED) -> list[Document]:
+    """The embedded documents, whatever source the params name: their damage ladder tests any judge."""
+    rows, problems = _read_path(folder)
+    raise_for(problems)
+    return [_document(row, _columns({}, rows), "llm") for _, row in rows]
+
+
+def count_tokens(text: str) -> int:
+    """Words and punctuation marks of a text: runs of word characters, and every other mark alone.
+
+    The paper names no tokenizer. This rule needs none, gives the same count everywhere, and lies a few
+    percent below a subword count of English prose.
+    """
+    return len(_TOKEN.findall(text))
+
+
+def arrange(documents: Iterable[Document], seed: int) -> list[Document]:
+    """Round-robin over the fields, so that the first n documents cover as many fields as they can.
+
+    Within a field documents stand by a hash of seed and id, and fields by a hash of seed and name.
+    A new document changes no other's hash: those of its field that rank after it move by one round.
+
+    Parameters
+    ----------
+    documents : iterable of Document
+    seed : int
+        Another seed gives another order.
+
+    Returns
+    -------
+    list of Document
+        A permutation of the input that does not depend on the input's order.
+    """
+    by_field: dict[str, list[Document]] = defaultdict(list)
+    for document in documents:
+        by_field[document.field].append(document)
+    places = [
+        (turn, number(seed, "field", field), document)
+        for field, members in by_field.items()
+        for turn, document in enumerate(sorted(members, key=lambda d: number(seed, "document", d.id)))
+    ]
+    return [document for _, _, document in sorted(places, key=lambda place: place[:2])]
+
+
+def raise_for(problems: Sequence[str]) -> None:
+    """Raise one `DocumentError` that lists the problems (at most ten), if there are any."""
+    if not problems:
+        return
+    shown = "; ".join(problems[:SHOWN])
+    more = f"; and {len(problems) - SHOWN} more" if len(problems) > SHOWN else ""
+    raise DocumentError(f"{len(problems)} problem{'s' * (len(problems) > 1)} with documents: {shown}{more}")
+
+
+def _read(settings: Documents, external_dir: Path, embedded: Path) -> tuple[list[Row], list[str], str]:
+    """Rows of the source, what could not be read, and the provenance of its texts."""
+    if settings.source == "embedded":
+        return *_read_path(embedded), "llm"
+    if settings.source == "external":
+        return *_read_path(external_dir / (settings.path or "")), "given"
+    assert settings.hub is not None, "params refuse source: hub without a hub"
+    return _read_hub(settings.hub.dataset, settings.hub.revision, settings.hub.split), [], "given"
+
+
+def _read_path(path: Path) -> tuple[list[Row], list[str]]:
+    """Rows of one file, of a folder's .jsonl files, or, where it has none, of its text files."""
+    files = [path] if path.is_file() else sorted(f for f in path.glob("*") if f.is_file())
+    lines = [f for f in files if f.suffix == ".jsonl"]
+    if lines:  # text files beside them are notes about the data
+        return _collect(row for file in lines for row in _json_lines(file))
+    texts = [f for f in files if f.suffix in TEXT_SUFFIXES and f.stem.lower() != "readme"]
+    if texts:
+        return _collect(_text_file(file) for file in texts)
+    raise DocumentError(
+        f"{path}: no documents there; documents.path names a folder of .txt, .md or .jsonl files, "
+        "or one such file, below data.external_dir"
+    )
+
+
+def _collect(rows: Iterable[Row | str]) -> tuple[list[Row], list[str]]:
+    good: list[Row] = []
+    problems: list[str] = []
+    for row in rows:
+        if isinstance(row, str):
+            problems.append(row)
+        else:
+            good.append(row)
+    return good, problems
+
+
+def _text_file(file: Path) -> Row | str:
+    try:
+        return file.name, {"id": file.stem, "text": _decode(file.read_bytes())}
+    except ValueError as error:
+        return f"{file.name}: {error}"
+
+
+def _json_lines(file: Path) -> Iterator[Row | str]:
+    for at, line in enumerate(file.read_bytes().split(b"\n"), start=1):
+        if not line.strip():
+            continue
+        where = f"{file.name}:{at}"
+        try:
+            yield where, _json_object(_decode(line))
+        except ValueError as error:
+            yield f"{where}: {error}"
+
+
+def _json_object(text: str) -> dict[str, Any]:
+    try:
+        row = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"not JSON ({error})") from error
+    if not isinstance(row, dict):
+        raise ValueError("not a JSON object")
+    return row
+
+
+def _decode(data: bytes) -> str:
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        wrong = data[error.start]
+        raise ValueError(f"not UTF-8 (byte {wrong:#04x} at {error.start}); convert it to UTF-8") from error
+
+
+def _read_hub(dataset: str, revision: str, split: str) -> list[Row]:
+    # Imported here: nothing but this source needs it, and it takes seconds.
+    from datasets import load_dataset
+
+    try:
+        rows = load_dataset(dataset, revision=revision, split=split)
+    except Exception as error:  # the hub's client raises dozens of kinds: absent, private, offline, no split
+        reason = str(error).strip().splitlines() or [type(error).__name__]
+        raise DocumentError(
+            f"documents.hub: {dataset} at {revision}, split {split}, cannot be loaded: {reason[0]}"
+        ) from error
+    return [(f"{dataset}[{at}]", row) for at, row in enumerate(rows)]
+
+
+def _columns(mapped: Mapping[str, str], rows: Sequence[Row]) -> dict[str, str]:
+    """Which column holds what: the one of that name unless the params say otherwise.
+
+    A column that must be there, or that the params name by another word, is absent by mistake.
+    """
+    columns: dict[str, str] = {key: key for key in REQUIRED + OPTIONAL}
+    columns.update(mapped)
+    present = {column for _, row in rows for column in row}
+    for key, column in columns.items():
+        if rows and column not in present and (key in REQUIRED or key != column):
+            raise DocumentError(
+                f"documents.columns.{key}: no document has a column {column!r}; "
+                f"there are: {', '.join(sorted(present))}"
+            )
+    return columns
+
+
+def _document(row: Mapping[str, Any], columns: Mapping[str, str], provenance: str) -> Document:
+    """A document out of a row; ValueError says what is wrong with the row."""
+    value = {key: row.get(column) for key, column in columns.items()}
+    if isinstance(value["id"], int) and not isinstance(value["id"], bool):
+        value["id"] = str(value["id"])
+    return Document(
+        id=_text(value, "id") or _missing("id"),
+        text=_text(value, "text") or _missing("text"),
+        provenance=provenance,
+        field=_text(value, "field") or "",
+        summary=_text(value, "summary"),
+        paraphrase_1=_text(value, "paraphrase_1"),
+        paraphrase_2=_text(value, "paraphrase_2"),
+        samples=_samples(value["samples"]),
+        damage=_edits(value["damage"]),
+    )
+
+
+def _text(value: Mapping[str, Any], key: str) -> str | None:
+    """A text, stripped and with ``\\n`` line ends, or None where there is none (null or blank)."""
+    text = value[key]
+    if text is None:
+        return None
+    if not isinstance(text, str):
+        raise ValueError(f"{key} is not a text but {type(text).__name__}")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise ValueError(f"{key} is not UTF-8 (it holds half of a surrogate pair)") from None
+    return text.replace("\r\n", "\n").replace("\r", "\n").strip() or None
+
+
+def _missing(key: str) -> str:
+    raise ValueError(f"{key} is empty")
+
+
+def _samples(value: Any) -> tuple[str, ...]:
+    if value is None:
+        return ()
+    if not isinstance(value, list | tuple):
+        raise ValueError(f"samples is not a list but {type(value).__name__}")
+    return tuple(_text({"sample": sample}, "sample") or _missing("a sample") for sample in value)
+
+
+def _edits(value: Any) -> tuple[Edit, ...]:
+    try:
+        return tuple(Edit(**edit) for edit in value or ())
+    except TypeError as error:
+        raise ValueError(f"damage is not a list of {{kind, before, after, note}} ({error})") from error
+
+
+def _length_problems(documents: Iterable[Document], least: int, most: int) -> list[str]:
+    counts = ((document.id, count_tokens(document.text)) for document in documents)
+    return [
+        f"{name}: {count} tokens, outside documents.tokens ({least} to {most})"
+        for name, count in counts
+        if not least <= count <= most
+    ]
+
+
+def _duplicates(documents: Iterable[Document]) -> list[str]:
+    """Ids used twice, and texts equal but for white space: each would count as two clusters."""
+    problems = []
+    ids: set[str] = set()
+    texts: dict[str, str] = {}
+    for document in documents:
+        if document.id in ids:
+            problems.append(f"{document.id}: id used twice")
+        ids.add(document.id)
+        first = texts.setdefault(" ".join(document.text.split()), document.id)
+        if first != document.id:
+            problems.append(f"{document.id}: same text as {first}")
+    return problems
+
+
+def _text_problems(documents: Iterable[Document]) -> list[str]:
+    problems = []
+    for document in documents:
+        if document.paraphrase_1 is not None and document.paraphrase_1 == document.paraphrase_2:
+            problems.append(f"{document.id}: paraphrase_1 and paraphrase_2 are the same text")
+        try:
+            ladder(document.paraphrase_2 or "", document.damage)
+        except ValueError as error:
+            problems.append(f"{document.id}: {error}")
+    return problems

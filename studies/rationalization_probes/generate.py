@@ -1,0 +1,218 @@
+"""The ``generate`` stage: a model writes the summaries, paraphrases and samples that documents lack."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from shared.draws import number
+from shared.errors import run_stage
+from shared.judge.client import Client
+from shared.judge.hygiene import neutralise
+from shared.judge.opening import open_client
+from shared.judge.prompts import render
+from shared.judge.records import EngineError, Request, Response, Status
+from shared.params import Common
+from shared.params import load as load_params
+from studies.rationalization_probes.documents import Document, load
+from studies.rationalization_probes.params import Section
+
+GENERATED = Path("data/rationalization_probes/generated.jsonl")
+PROMPTS = Path(__file__).parent / "prompts"
+
+TEMPERATURE = 0.8
+"""Of paraphrases and samples, which must differ from one another; the summary is written at 0."""
+
+Ask = Callable[[Request], Awaitable[Response]]
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """One text to be written: its name in `Document`, and which of several it is."""
+
+    text_name: str
+    replicate: int
+    temperature: float
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A line of ``generated.jsonl``: what a generator answered, and all that says how.
+
+    ``status`` is ``ok`` only for a whole, non-empty answer; the ``data`` stage uses no other.
+    ``digest`` is the document's (`Document.digest`); ``key`` finds the answer in the store.
+    """
+
+    document: str
+    digest: str
+    text_name: str
+    replicate: int
+    status: Status
+    text: str
+    finish_reason: str
+    generator: str
+    model: str
+    fingerprint: str
+    temperature: float
+    prompt_hash: str
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class Generator:
+    """Who writes, how much, and from which seed."""
+
+    slug: str
+    samples: int
+    max_tokens: int
+    seed: int
+
+
+def lacking(document: Document, samples: int) -> list[Order]:
+    """What must be written for a document: nothing that it has is written again.
+
+    Samples count as there if there are any: they must all come from one generator.
+    """
+    orders = [] if document.summary else [Order("summary", 0, 0.0)]
+    for replicate, name in enumerate(("paraphrase_1", "paraphrase_2")):
+        if not getattr(document, name):
+            orders.append(Order(name, replicate, TEMPERATURE))
+    if not document.samples:
+        orders += [Order("samples", replicate, TEMPERATURE) for replicate in range(samples)]
+    return orders
+
+
+async def write_lacking(document: Document, generator: Generator, ask: Ask) -> list[Text]:
+    """Write a document's lacking texts: paraphrases from the summary, all else from the document.
+
+    Parameters
+    ----------
+    document : Document
+    generator : Generator
+    ask : Ask
+        The client's `ask`.
+
+    Returns
+    -------
+    list of Text
+        Whatever came, whole or not. Without a usable summary no paraphrase is asked for.
+    """
+    summary, written = document.summary, []
+    for order in lacking(document, generator.samples):
+        source = summary if order.text_name.startswith("paraphrase") else document.text
+        if source is None:
+            continue
+        request = _request(document, order, source, generator)
+        text = _text(document, order, request, await ask(request), generator)
+        written.append(text)
+        if order.text_name == "summary" and text.status == "ok":
+            summary = text.text
+    return written
+
+
+def status_of(text: str, finish_reason: str) -> Status:
+    """``ok`` for an answer that came to its own end and says something; no other is ever used.
+
+    An answer that was cut is ``truncated``, one that a filter stopped ``refused``, a blank one ``unparsed``.
+    """
+    if finish_reason == "length":
+        return "truncated"
+    if finish_reason == "content_filter":
+        return "refused"
+    return "ok" if text.strip() else "unparsed"
+
+
+async def generate(
+    client: Client, documents: Sequence[Document], generator: Generator
+) -> AsyncIterator[Text]:
+    """All lacking texts, in the documents' order.
+
+    A document whose request failed for good (too long a prompt, too many tries) is named on the
+    console and yields nothing.
+    """
+
+    async def protocol(document: Document) -> list[Text]:
+        return await write_lacking(document, generator, client.ask)
+
+    async for document, result in client.run(_incomplete(documents, generator.samples), protocol):
+        if isinstance(result, EngineError):
+            print(f"{document.id}: not written: {result}")
+            continue
+        for text in result:
+            yield text
+
+
+def _incomplete(documents: Iterable[Document], samples: int) -> Iterator[Document]:
+    return (document for document in documents if lacking(document, samples))
+
+
+def _request(document: Document, order: Order, source: str, generator: Generator) -> Request:
+    template = "generate_paraphrase" if order.text_name.startswith("paraphrase") else "generate_summary"
+    return Request(
+        messages=(render(PROMPTS, template, text=neutralise(source)[0]),),
+        max_tokens=generator.max_tokens,
+        temperature=order.temperature,
+        seed=number(generator.seed, document.id, "generate") % 2**31,  # servers take 31 bits
+        replicate=order.replicate,
+        item=f"{document.id}:{order.text_name}",
+    )
+
+
+def _text(
+    document: Document, order: Order, request: Request, response: Response, generator: Generator
+) -> Text:
+    done = response.completion
+    return Text(
+        document=document.id,
+        digest=document.digest(),
+        text_name=order.text_name,
+        replicate=order.replicate,
+        status=status_of(done.text, done.finish_reason),
+        text=done.text.strip(),
+        finish_reason=done.finish_reason,
+        generator=generator.slug,
+        model=done.model,
+        fingerprint=response.fingerprint,
+        temperature=order.temperature,
+        prompt_hash=hashlib.sha256(request.messages[0].content.encode()).hexdigest(),
+        key=response.key,
+    )
+
+
+async def _run(common: Common, documents: Sequence[Document], generator: Generator) -> dict[Status, int]:
+    """Write the file, all or nothing, and count the texts by status."""
+    counts: dict[Status, int] = {}
+    part = GENERATED.with_suffix(".part")
+    async with open_client(common, generator.slug) as client:
+        with part.open("w", encoding="utf-8") as file:
+            async for text in generate(client, documents, generator):
+                file.write(json.dumps(asdict(text), ensure_ascii=False) + "\n")
+                counts[text.status] = counts.get(text.status, 0) + 1
+        print(f"{generator.slug}: {client.summary}")
+    part.replace(GENERATED)
+    return counts
+
+
+def main() -> None:
+    common, section = load_params("rationalization_probes", Section)
+    settings = section.documents.generate
+    GENERATED.parent.mkdir(parents=True, exist_ok=True)
+    if settings.judge is None:
+        GENERATED.write_text("", encoding="utf-8")
+        print("no generator (documents.generate.judge is null): nothing was written")
+        return
+    if settings.judge in section.judges:
+        print(f"note: {settings.judge} writes texts and judges them too; name another generator if you can")
+    generator = Generator(settings.judge, settings.samples, settings.max_tokens, common.seed)
+    documents = load(section.documents, Path(common.data.external_dir))
+    counts = asyncio.run(_run(common, documents, generator))
+    told = ", ".join(f"{count} {status}" for status, count in sorted(counts.items()))
+    print(f"texts written: {told or 'none lacked'}")
+
+
+if __name__ == "__main__":
+    run_stage(main)

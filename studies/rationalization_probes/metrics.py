@@ -1,0 +1,468 @@
+"""What cues do to a judge's verdicts: frames of judgements in, tidy frames of estimates out.
+
+The paper's metrics (`equations`) and the signed cue effect, each with a clustered interval and a test. Every
+statistic is a function of summed columns, so that one definition gives the estimate, its bootstrap replicates
+and its permutation null.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Literal, get_args
+
+import numpy as np
+import pandas as pd
+
+from shared.metrics.multiplicity import holm
+from shared.metrics.permutation import permutation_p, sign_flip_test, swap_null
+from shared.metrics.power import cluster_contributions, minimum_detectable_effect
+from shared.metrics.resampling import (
+    Array,
+    Inference,
+    bootstrap,
+    cluster_sums,
+    named_generator,
+    ratio,
+)
+from studies.rationalization_probes.equations import (
+    OUTCOMES,
+    Shifts,
+    edr,
+    lao,
+    lds,
+    neutrality_deviation,
+    neutrality_signed,
+    ols,
+    outcome_counts,
+    outcome_indicators,
+    outcome_shares,
+    shifts,
+    ts,
+)
+
+Coding = Literal["carrier", "paper", "always_12"]
+
+# The columns of every frame that this module returns; those that do not apply to a row are nan.
+COLUMNS = (
+    "quantity", "judge", "scheme", "kind", "condition", "coding",
+    "value", "ci_low", "ci_high", "value_paper", "p", "p_holm", "mde", "floor_low", "floor_high",
+    "count", "n_items", "n_trials", "n_clusters", "n_unparsed",
+)  # fmt: skip
+
+# --- Judgement frames: one row a trial and stage ----------------------------------------------------
+
+
+def outcomes(
+    judgements: pd.DataFrame,
+    rng: np.random.Generator,
+    inference: Inference,
+    by: Sequence[str] = ("judge", "scheme", "kind", "probe"),
+) -> pd.DataFrame:
+    """Shares of the outcomes under each probe (Tables 2-5, 9, 10; Figure 2).
+
+    Parameters
+    ----------
+    judgements : DataFrame
+        With ``judge``; only the stage ``first`` is used.
+    rng : numpy.random.Generator
+    inference : Inference
+    by : sequence of str
+        What makes a cell; further columns (``provenance_2``) are kept in the result.
+
+    Returns
+    -------
+    DataFrame
+        `COLUMNS`, ``condition`` being the probe. Quantities: ``share_12``, ``share_21``, ``share_tie`` (on
+        equal pairs under Blind the EDR), with their ``count``; ``neutrality_signed`` and
+        ``neutrality_deviation``. ``value`` is over parsed answers, ``value_paper`` over all.
+    """
+    entropy = _entropy(rng)
+    rows = []
+    for names, cell in _cells(_stage(judgements, "first"), by):
+        parsed = cell[cell["status"] == "ok"]
+        for quantity, statistic, bounds in _OUTCOME_STATISTICS:
+            generator = named_generator(entropy, quantity, *names.values())
+            estimate = _estimate(statistic, _outcome_rows(parsed), parsed, generator, inference, bounds)
+            of_all = statistic(_outcome_rows(cell).sum(axis=0))
+            count = _counted(quantity, parsed)
+            rows.append(
+                _row(quantity, names, parsed, cell, estimate) | {"value_paper": float(of_all), "count": count}
+            )
+    return _frame(rows, by)
+
+
+def cue_effects(judgements: pd.DataFrame, rng: np.random.Generator, inference: Inference) -> pd.DataFrame:
+    """The primary outcome: what a cue does to the choice of the candidate that carries it.
+
+    Parameters
+    ----------
+    judgements : DataFrame
+        With ``judge``. Each judgement under a probe is paired with Blind's of the same item, screen order
+        and replicate.
+    rng : numpy.random.Generator
+    inference : Inference
+
+    Returns
+    -------
+    DataFrame
+        `COLUMNS`, one row a judge, scheme, kind, probe and quantity. ``cue_effect``: change in P(picks the
+        carrier) against Blind's picks of the same candidate, in [-1, 1], above 0 towards the cue;
+        ``tie_change``: change in P(tie). ``value`` is over pairs with both answers parsed, ``value_paper``
+        over all pairs, an unparsed answer picking nothing. ``p`` is from sign flips of whole clusters,
+        ``p_holm`` is corrected over the cells of one quantity, ``mde`` is the smallest effect that such a
+        test would find with probability 0.8. ``n_unparsed`` counts the pairs that were left out.
+
+    Raises
+    ------
+    ValueError
+        If a judgement has no Blind to be compared with, or several.
+    """
+    frame = susceptibility(judgements, rng, inference, coding="carrier")
+    names = {"shift_favoured": "cue_effect", "shift_tie": "tie_change"}
+    kept = frame[frame["quantity"].isin(names)]
+    return kept.assign(quantity=kept["quantity"].map(names)).reset_index(drop=True)
+
+
+def susceptibility(
+    judgements: pd.DataFrame, rng: np.random.Generator, inference: Inference, coding: Coding = "paper"
+) -> pd.DataFrame:
+    """Shifts from Blind and their decomposition (Tables 6-8, Figure 4).
+
+    Parameters
+    ----------
+    judgements : DataFrame
+        As for `cue_effects`.
+    rng : numpy.random.Generator
+    inference : Inference
+    coding : {"carrier", "paper", "always_12"}
+        Which outcome is the favoured one: the candidate that carries the cue; the trials' ``favoured``
+        column (Truth [1,2], Flip [2,1], as in section 4.3); or [1,2] under every probe, as the captions of
+        Tables 7 and 8 have it.
+
+    Returns
+    -------
+    DataFrame
+        `COLUMNS`. Quantities: the signed ``shift_favoured``, ``shift_opposite``, ``shift_tie`` with sign-flip
+        ``p`` and ``mde``; the non-negative ``lds``, ``ols``, ``ts``, ``lao``, whose ``p`` is against a
+        permutation null. ``floor_low`` and ``floor_high`` bound what the null alone gives: Blind and probe
+        exchanged within clusters, over those exchanges for which the quantity is defined.
+    """
+    if coding not in get_args(Coding):
+        raise ValueError(f"coding {coding!r} is not known: use one of {', '.join(get_args(Coding))}")
+    entropy = _entropy(rng)
+    rows = [
+        row
+        for names, cell in _cells(_paired(judgements), ("judge", "scheme", "kind", "probe"))
+        for row in _shift_rows(names, cell, coding, entropy, inference)
+    ]
+    return _with_holm(_frame(rows))
+
+
+def revisions(judgements: pd.DataFrame, rng: np.random.Generator, inference: Inference) -> pd.DataFrame:
+    """Verdicts that change after the true labels are revealed (section 5.6, Figure 3), by direction.
+
+    Parameters
+    ----------
+    judgements : DataFrame
+        With ``judge``, and for each revealed trial the stages ``first`` (under Flip), ``reveal`` and
+        ``control`` (asked again, nothing revealed).
+    rng : numpy.random.Generator
+    inference : Inference
+
+    Returns
+    -------
+    DataFrame
+        `COLUMNS`. ``condition`` is ``reveal``, ``control`` or ``difference`` (reveal minus control, paired,
+        with ``p`` and ``mde``: the effect of the reveal itself). ``revision_rate`` is Pr[r_R != r_F]; it is
+        the sum of ``revised_towards`` (to the candidate that the reveal labels as LLM), ``revised_away`` (to
+        the one that lost that label) and ``revised_into_tie``; ``unrevised`` is the rest.
+    """
+    entropy = _entropy(rng)
+    rows = []
+    for names, cell in _cells(_revealed(judgements), ("judge", "scheme", "kind")):
+        for condition in ("reveal", "control", "difference"):
+            parsed = cell[_answered(cell, condition)]
+            for column, quantity in enumerate(REVISIONS):
+                key = {**names, "probe": condition}
+                generator = named_generator(entropy, quantity, *key.values())
+                values = _revision_values(parsed, condition)[:, column]
+                row = _revision_row(quantity, key, values, parsed, cell, generator, inference)
+                of_all = ratio(values.sum(), len(cell))
+                rows.append(row | {"value_paper": float(of_all)})
+    return _with_holm(_frame(rows))
+
+
+REVISIONS = ("revision_rate", "revised_towards", "revised_away", "revised_into_tie", "unrevised")
+
+
+def revision_directions(first: pd.Series, last: pd.Series, carrier: pd.Series) -> Array:
+    """How each verdict was revised.
+
+    Parameters
+    ----------
+    first, last : Series of {"1", "2", "tie"}
+        The verdict under Flip and the one after.
+    carrier : Series of {1, 2}
+        The candidate that carried the LLM label under Flip, which the reveal moves to the other one.
+
+    Returns
+    -------
+    ndarray of {0, 1}, shape (n, 5)
+        In the order of `REVISIONS`.
+    """
+    changed = (first != last).to_numpy()
+    misled = (last == carrier.astype(str)).to_numpy()
+    tie = (last == "tie").to_numpy()
+    columns = [changed, changed & ~misled & ~tie, changed & misled, changed & tie, ~changed]
+    return np.column_stack(columns).astype(float)
+
+
+# --- Columns to be summed ---------------------------------------------------------------------------
+
+
+def _outcome_rows(cell: pd.DataFrame) -> Array:
+    """Columns (1, is 12, is 21, is tie); an unparsed answer is none of the three."""
+    return np.column_stack([np.ones(len(cell)), outcome_indicators(cell["verdict"])])
+
+
+def _pair_rows(pairs: pd.DataFrame, coding: Coding) -> Array:
+    """Columns (1, favoured, opposite, tie) under Blind, then the same under the probe."""
+    favoured = _favoured(pairs, coding)
+    ones = np.ones(len(pairs))
+    blind, probe = (outcome_indicators(pairs[column], favoured) for column in ("verdict_blind", "verdict"))
+    return np.column_stack([ones, blind, ones, probe])
+
+
+def _favoured(pairs: pd.DataFrame, coding: Coding) -> pd.Series:
+    """The identity that the cue favours, as "1" or "2"."""
+    if coding == "carrier":
+        return pairs["carrier"].astype(int).astype(str)
+    if coding == "paper":
+        return pairs["favoured"].str[0]
+    return pd.Series("1", index=pairs.index)
+
+
+def _shares(sums: Array) -> Array:
+    """Shares from summed columns (n, o1, o2, o3)."""
+    return outcome_shares(sums[..., 1:4], sums[..., 0])
+
+
+def _row_shifts(columns: Array) -> Shifts:
+    """The shift of each pair alone, whose mean is the shift of the shares."""
+    return shifts(columns[:, 1:4], columns[:, 5:8])
+
+
+def _of_sums(of_shifts: Callable[[Shifts], Array]) -> Callable[[Array], Array]:
+    """A function of shifts as a function of the summed columns of `_pair_rows`."""
+    return lambda sums: of_shifts(shifts(_shares(sums[..., :4]), _shares(sums[..., 4:])))
+
+
+_OUTCOME_STATISTICS: tuple[tuple[str, Callable[[Array], Array], tuple[float, float]], ...] = (
+    ("share_12", lambda sums: _shares(sums)[..., 0], (0, 1)),
+    ("share_21", lambda sums: _shares(sums)[..., 1], (0, 1)),
+    ("share_tie", lambda sums: edr(_shares(sums)), (0, 1)),
+    ("neutrality_signed", lambda sums: neutrality_signed(_shares(sums)), (-1, 1)),
+    ("neutrality_deviation", lambda sums: neutrality_deviation(_shares(sums)), (0, 1)),
+)
+
+_SHIFT_STATISTICS: tuple[tuple[str, Callable[[Shifts], Array], tuple[float, float]], ...] = (
+    ("shift_favoured", lambda shift: shift.favoured, (-1, 1)),
+    ("shift_opposite", lambda shift: shift.opposite, (-1, 1)),
+    ("shift_tie", lambda shift: shift.tie, (-1, 1)),
+    ("lds", lds, (0, 1)),
+    ("ols", ols, (0, 1)),
+    ("ts", ts, (0, 1)),
+    ("lao", lao, (0, 1)),
+)
+
+_SIGNED = ("shift_favoured", "shift_opposite", "shift_tie")
+
+# --- Pairing ----------------------------------------------------------------------------------------
+
+_PAIR = ["judge", "scheme", "kind", "item", "screen_order", "replicate"]
+
+
+def _stage(judgements: pd.DataFrame, stage: str) -> pd.DataFrame:
+    """The judgements of one stage, with no verdict where there is no answer that was parsed."""
+    rows = judgements[judgements["stage"] == stage]
+    return rows.assign(verdict=rows["verdict"].where(rows["status"] == "ok"))
+
+
+def _paired(judgements: pd.DataFrame) -> pd.DataFrame:
+    """Each first judgement under a cue beside Blind's; ``parsed`` where both were."""
+    first = _stage(judgements, "first")
+    blind = first.loc[first["probe"] == "blind", [*_PAIR, "verdict", "status"]]
+    cued = first[first["probe"] != "blind"]
+    pairs = _one_to_one(cued, blind, "_blind", "Blind")
+    return pairs.assign(parsed=(pairs["status"] == "ok") & (pairs["status_blind"] == "ok"))
+
+
+def _one_to_one(left: pd.DataFrame, right: pd.DataFrame, suffix: str, name: str) -> pd.DataFrame:
+    """Join on what makes a pair; a partner that is missing or double is an error that names the item."""
+    double = right.duplicated(_PAIR)
+    if double.any():
+        raise ValueError(f"item {right.loc[double, 'item'].iloc[0]!r} has several judgements under {name}")
+    pairs = left.merge(right, on=_PAIR, how="left", suffixes=("", suffix), indicator="_found")
+    missing = pairs["_found"] == "left_only"
+    if missing.any():
+        item = pairs.loc[missing, "item"].iloc[0]
+        raise ValueError(f"item {item!r} has no judgement under {name} to compare with: run that one too")
+    return pairs.drop(columns="_found")
+
+
+def _revealed(judgements: pd.DataFrame) -> pd.DataFrame:
+    """Trials that went on: the verdict under Flip, after the reveal, and after the control."""
+    wanted = [*_PAIR, "verdict", "status"]
+    reveal = _stage(judgements, "reveal")
+    first = _stage(judgements, "first")
+    first = first.loc[first["probe"] == "flip", wanted]
+    control = _stage(judgements, "control")[wanted]
+    pairs = _one_to_one(reveal, first, "_first", "Flip")
+    return _one_to_one(pairs, control, "_control", "the control")
+
+
+def _answered(cell: pd.DataFrame, condition: str) -> pd.Series:
+    """Which trials have all the answers that the condition compares."""
+    needed = {"reveal": ["status"], "control": ["status_control"], "difference": ["status", "status_control"]}
+    return (cell[["status_first", *needed[condition]]] == "ok").all(axis=1)
+
+
+def _revision_values(parsed: pd.DataFrame, condition: str) -> Array:
+    """`revision_directions` of the condition, or the difference of reveal and control."""
+
+    def directions(column: str) -> Array:
+        return revision_directions(parsed["verdict_first"], parsed[column], parsed["carrier"])
+
+    if condition == "reveal":
+        return directions("verdict")
+    if condition == "control":
+        return directions("verdict_control")
+    return directions("verdict") - directions("verdict_control")
+
+
+# --- Estimates, tests and rows ----------------------------------------------------------------------
+
+
+def _entropy(rng: np.random.Generator) -> int:
+    return int(rng.integers(2**62))
+
+
+def _cells(rows: pd.DataFrame, by: Sequence[str]) -> Iterator[tuple[dict[str, str], pd.DataFrame]]:
+    for key, cell in rows.groupby(list(by), sort=False):
+        yield dict(zip(by, map(str, key), strict=True)), cell
+
+
+def _estimate(
+    statistic: Callable[[Array], Array],
+    columns: Array,
+    parsed: pd.DataFrame,
+    rng: np.random.Generator,
+    inference: Inference,
+    bounds: tuple[float, float],
+) -> dict[str, float]:
+    if parsed.empty:
+        return {"value": np.nan, "ci_low": np.nan, "ci_high": np.nan}
+    estimate = bootstrap(statistic, cluster_sums(columns, parsed["cluster"]), rng, inference, bounds)
+    return {"value": estimate.value, "ci_low": estimate.low, "ci_high": estimate.high}
+
+
+def _shift_rows(
+    names: dict[str, str], cell: pd.DataFrame, coding: Coding, entropy: int, inference: Inference
+) -> Iterator[dict[str, object]]:
+    """One row a quantity of the shifts of one judge, scheme, kind and probe."""
+    parsed = cell[cell["parsed"]]
+    columns, of_all = _pair_rows(parsed, coding), _pair_rows(cell, coding).sum(axis=0)
+    null = _null_shifts(columns, parsed, inference, named_generator(entropy, coding, *names.values()))
+    for quantity, of_shifts, bounds in _SHIFT_STATISTICS:
+        generator = named_generator(entropy, coding, quantity, *names.values())
+        statistic = _of_sums(of_shifts)
+        estimate = _estimate(statistic, columns, parsed, generator, inference, bounds)
+        if quantity in _SIGNED:
+            test = _signed_test(of_shifts(_row_shifts(columns)), parsed, generator, inference)
+        else:
+            test = {"p": permutation_p(estimate["value"], of_shifts(null))}
+        secondary = {"coding": coding, "value_paper": float(statistic(of_all))}
+        floor = _floor(of_shifts(null), inference.confidence)
+        yield _row(quantity, names, parsed, cell, estimate) | secondary | floor | test
+
+
+def _null_shifts(
+    columns: Array, parsed: pd.DataFrame, inference: Inference, rng: np.random.Generator
+) -> Shifts:
+    """The shifts that come of exchanging Blind and the probe within clusters."""
+    sums = cluster_sums(columns, parsed["cluster"])
+
+    def stacked(blind: Array, probe: Array) -> Array:
+        return np.stack(shifts(_shares(blind), _shares(probe)), axis=-1)
+
+    null = swap_null(stacked, sums[:, :4], sums[:, 4:], inference.permutations, rng)
+    return Shifts(*np.moveaxis(null, -1, 0))
+
+
+def _floor(null: Array, confidence: float) -> dict[str, float]:
+    """The central range of what the null alone gives, over the draws for which it is defined."""
+    defined = null[~np.isnan(null)]
+    if len(defined) == 0:
+        return {"floor_low": np.nan, "floor_high": np.nan}
+    low, high = np.quantile(defined, [(1 - confidence) / 2, (1 + confidence) / 2])
+    return {"floor_low": float(low), "floor_high": float(high)}
+
+
+def _signed_test(
+    effects: Array, parsed: pd.DataFrame, rng: np.random.Generator, inference: Inference
+) -> dict[str, float]:
+    """P-value and detectable effect of a signed effect, given row by row; nan for no rows."""
+    if len(effects) == 0:
+        return {}
+    counts, sums = cluster_sums(np.column_stack([np.ones(len(effects)), effects]), parsed["cluster"]).T
+    return {
+        "p": sign_flip_test(sums, inference.permutations, rng),
+        "mde": minimum_detectable_effect(cluster_contributions(sums, counts), inference.alpha),
+    }
+
+
+def _revision_row(
+    quantity: str,
+    key: dict[str, str],
+    values: Array,
+    parsed: pd.DataFrame,
+    cell: pd.DataFrame,
+    rng: np.random.Generator,
+    inference: Inference,
+) -> dict[str, object]:
+    signed = key["probe"] == "difference"
+    columns = np.column_stack([np.ones(len(values)), values])
+    bounds = (-1.0, 1.0) if signed else (0.0, 1.0)
+    estimate = _estimate(lambda s: ratio(s[..., 1], s[..., 0]), columns, parsed, rng, inference, bounds)
+    test = _signed_test(values, parsed, rng, inference) if signed else {}
+    return _row(quantity, key, parsed, cell, estimate) | test
+
+
+def _row(
+    quantity: str, names: dict[str, str], parsed: pd.DataFrame, cell: pd.DataFrame, estimate: dict[str, float]
+) -> dict[str, object]:
+    cell_names = {("condition" if name == "probe" else name): value for name, value in names.items()}
+    counts = {
+        "n_items": parsed["item"].nunique(),
+        "n_trials": len(parsed),
+        "n_clusters": parsed["cluster"].nunique(),
+        "n_unparsed": len(cell) - len(parsed),
+    }
+    return {"quantity": quantity, **cell_names, **estimate, **counts}
+
+
+def _counted(quantity: str, parsed: pd.DataFrame) -> float:
+    """The count behind a share; nan for what is no share."""
+    name = quantity.removeprefix("share_")
+    return float(outcome_counts(parsed["verdict"])[OUTCOMES.index(name)]) if name in OUTCOMES else np.nan
+
+
+def _frame(rows: list[dict[str, object]], by: Sequence[str] = ()) -> pd.DataFrame:
+    extra = [name for name in by if name not in (*COLUMNS, "probe")]
+    return pd.DataFrame(rows, columns=[*COLUMNS, *extra])
+
+
+def _with_holm(frame: pd.DataFrame) -> pd.DataFrame:
+    """Correct over the cells of each quantity: one family is one question asked of all cells."""
+    corrected = frame.groupby("quantity")["p"].transform(lambda p: holm(p.astype(float)))
+    return frame.assign(p_holm=corrected)

@@ -1,0 +1,123 @@
+from __future__ import annotations
+
+import copy
+
+import pytest
+from pydantic import ValidationError
+
+from shared.params import PARAMS, ParamsError, parse_common, parse_section, read
+from studies.rationalization_probes.params import Section
+
+NAME = "rationalization_probes"
+
+
+@pytest.fixture
+def document(root):
+    return copy.deepcopy(read(root / PARAMS))
+
+
+def message(document):
+    with pytest.raises(ParamsError) as caught:
+        parse_section(document, NAME, Section, parse_common(document))
+    return str(caught.value)
+
+
+def set_to(document, key, value):
+    place = document[NAME]
+    *parents, last = key.split(".")
+    for parent in parents:
+        place = place[parent]
+    place[last] = value
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "said"),
+    [
+        (
+            "judges",
+            ["smollm_135m"],
+            "judges.0: no judge 'smollm_135m' under judges:; did you mean 'smollm2_135m'?",
+        ),
+        ("judges", [], "judges: list should have at least 1 item"),
+        ("documents.generate.judge", "other", "documents.generate.judge: no judge 'other' under judges:"),
+        ("documents.source", "external", "documents.path: null, but source is external; name a folder"),
+        (
+            "documents.source",
+            "hub",
+            "documents.hub: null, but source is hub; give {dataset, revision, split}",
+        ),
+        (
+            "documents.hub",
+            {"dataset": "a/b", "revision": "main", "split": "test"},  # a branch is not a pin
+            "documents.hub.revision: string should match pattern",
+        ),
+        ("documents.columns", {"txt": "body"}, "documents.columns.txt: unknown key; did you mean 'text'?"),
+        (
+            "documents.tokens",
+            {"min": 900, "max": 900},
+            "documents.tokens.min: must be below max (900), not 900",
+        ),
+        ("labels.tradml", "LLM", "labels.tradml: is the same as llm"),
+        ("labels", {"llm": "LLM", "tradml": "TradML"}, "labels.placebo: missing; add it"),
+        ("weights.accuracy", -1, "weights.accuracy: should be greater than or equal to 0, not -1"),
+        (
+            "weights",
+            {"accuracy": 0, "completeness": 0, "conciseness": 0, "fluency": 0},
+            "weights: all weights are 0; give at least one criterion a positive weight",
+        ),
+        ("weights", {"accuracy": 1, "completeness": 1, "conciseness": 1}, "weights.fluency: missing; add it"),
+        ("tie_margin", -0.5, "tie_margin: should be greater than or equal to 0, not -0.5"),
+        ("screen_orders", "two", "screen_orders: unknown value 'two'; use one of: one, both"),
+        ("sets.equal.items", 0, "sets.equal.items: should be greater than or equal to 1, not 0"),
+        (
+            "sets.equal.schemes",
+            ["scott"],
+            "sets.equal.schemes.0: unknown value 'scott'; did you mean 'scot'?",
+        ),
+        (
+            "sets.equal.probes",
+            ["blind", "flop"],
+            "sets.equal.probes.1: unknown value 'flop'; did you mean 'flip'?",
+        ),
+        ("sets.equal.probes", ["truth", "flip"], "sets.equal.probes: blind is missing"),
+        ("sets.equal.probes", ["blind", "truth"], "sets.equal.reveal: needs flip in probes"),
+        ("sets.damage.levels", [4], "sets.damage.levels.0: should be less than or equal to 3, not 4"),
+        ("sets.damage.levels", None, "sets.damage.levels: missing; say how many errors"),
+        ("sets.equal.levels", [1], "sets.equal.levels: only damaged items have levels; remove it"),
+        ("sets", {}, "sets: dictionary should have at least 1 item"),
+    ],
+)
+def test_an_impossible_value_is_one_line_with_its_key(document, key, value, said):
+    set_to(document, key, value)
+    assert message(document).startswith(f"params.yaml: {NAME}.{said}")
+
+
+def test_a_misspelt_set_is_an_unknown_key(document):
+    sets = document[NAME]["sets"]
+    sets["equl"] = sets.pop("equal")
+    assert message(document) == f"params.yaml: {NAME}.sets.equl: unknown key; did you mean 'equal'?"
+
+
+def test_a_pinned_hub_data_set_is_accepted(document):
+    set_to(document, "documents.source", "hub")
+    set_to(document, "documents.hub", {"dataset": "a/b", "revision": "0" * 40, "split": "test"})
+    section = parse_section(document, NAME, Section, parse_common(document))
+    assert section.documents.hub.revision == "0" * 40
+
+
+def test_items_null_means_all(document):
+    set_to(document, "sets.equal.items", None)
+    section = parse_section(document, NAME, Section, parse_common(document))
+    assert section.sets["equal"].items is None
+
+
+def test_a_criterion_of_weight_0_is_still_asked_for(document):
+    set_to(document, "weights.fluency", 0)
+    section = parse_section(document, NAME, Section, parse_common(document))
+    assert list(section.weights) == ["accuracy", "completeness", "conciseness", "fluency"]
+
+
+def test_the_section_refuses_a_silent_conversion(document):
+    set_to(document, "extractive_sentences", "3")
+    with pytest.raises(ValidationError):
+        Section.model_validate(document[NAME])
