@@ -199,6 +199,29 @@ def parse_notes(text: str, finish_reason: str, candidates: Sequence[str], criter
     return Parsed("ok", fields={**rest, "notes": _nested(notes, candidates, criteria)})
 
 
+def parse_rationale(text: str, finish_reason: str) -> Parsed:
+    """Read an answer that is nothing but a rationale.
+
+    Parameters
+    ----------
+    text, finish_reason
+        As in `parse_verdict`.
+
+    Returns
+    -------
+    Parsed
+        "ok" with ``fields["rationale"]``, never blank: the JSON field of that name, or the whole of a
+        free text. ``verdict`` is always None.
+    """
+    status, answer = _open(text, finish_reason)
+    if status != "ok":
+        return Parsed(status)
+    said = (_json_object(answer) or {}).get("rationale") if _is_json(answer) else answer
+    if not isinstance(said, str) or not remove_invisible(said).strip():
+        return Parsed("unparsed")
+    return Parsed("ok", fields={"rationale": said})
+
+
 def found_spans(quotes: Iterable[str], source: str) -> tuple[int, int]:
     """Count the quoted spans that really stand in the source.
 

@@ -207,11 +207,11 @@ def check_sets(
     for kind in kinds:
         have = set(items.loc[items["kind"] == kind, "cluster"])
         if not have:
-            raise DocumentError(f"sets.{kind}: no document allows such an item; {_fix(kind)}")
+            raise DocumentError(f"sets.{kind}: no document allows such an item; {_fix(kind, generated)}")
         # One ladder serves all: a document of its own need not have any (see `borrowed_ladder`).
         if kind != "damage" and not generated:
             lacking = [document.id for document in documents if document.id not in have]
-            raise_for([f"{name}: no texts for {kind} items; {_fix(kind)}" for name in lacking])
+            raise_for([f"{name}: no texts for {kind} items; {_fix(kind, generated)}" for name in lacking])
 
 
 def report(items: pd.DataFrame, documents: Sequence[Document]) -> str:
@@ -277,9 +277,14 @@ def _item(
     )
 
 
-def _fix(kind: str) -> str:
+def _fix(kind: str, generated: bool) -> str:
     if kind == "damage":
         return "give documents recorded errors (column damage), or remove the set"
+    if generated:
+        return (
+            "the generator's answers were cut, blank or twice the same (see generated.jsonl): raise "
+            "documents.generate.max_tokens, name a stronger generator, or remove the set"
+        )
     if kind == "samples":
         return "map documents.columns.samples, set documents.generate.judge, or remove the set"
     texts = "paraphrase_1 and paraphrase_2" if kind == "equal" else "summary"

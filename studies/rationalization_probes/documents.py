@@ -114,6 +114,10 @@ def load(settings: Documents, external_dir: Path, embedded: Path = EMBEDDED) -> 
     problems += _length_problems(documents, settings.tokens.min, settings.tokens.max)
     problems += _duplicates(documents)
     problems += _text_problems(documents)
+    if not rows and not problems:
+        problems.append(
+            f"the source ({settings.source}) holds no document; see documents.path and documents.hub"
+        )
     raise_for(problems)
     return documents
 

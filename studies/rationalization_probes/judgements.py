@@ -13,7 +13,15 @@ from typing import Any
 import pandas as pd
 
 from shared.errors import run_stage
-from shared.judge.parsing import PARSER_VERSION, Parsed, found_spans, parse_notes, parse_scores, parse_verdict
+from shared.judge.parsing import (
+    PARSER_VERSION,
+    Parsed,
+    found_spans,
+    parse_notes,
+    parse_rationale,
+    parse_scores,
+    parse_verdict,
+)
 from shared.params import load
 from studies.rationalization_probes.design import ITEMS, TRIALS
 from studies.rationalization_probes.judge import RESPONSES
@@ -138,8 +146,7 @@ def _narrative(steps: Steps) -> Any:
     answer = steps.get("narrate")
     if answer is None:
         return None
-    # Read as the JSON field or as free text; the verdict label is not asked for here.
-    return rationale_of(answer["text"], answer["finish_reason"])
+    return parse_rationale(answer["text"], answer["finish_reason"]).fields.get("rationale")
 
 
 def _spans(steps: Steps, source: str, criteria: list[str]) -> tuple[int | None, int | None]:

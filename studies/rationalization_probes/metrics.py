@@ -110,17 +110,17 @@ def cue_effects(judgements: pd.DataFrame, rng: np.random.Generator, inference: I
         ``tie_change``: change in P(tie). ``value`` is over pairs with both answers parsed, ``value_paper``
         over all pairs, an unparsed answer picking nothing. ``p`` is from sign flips of whole clusters,
         ``p_holm`` is corrected over the cells of one quantity, ``mde`` is the smallest effect that such a
-        test would find with probability 0.8. ``n_unparsed`` counts the pairs that were left out.
+        test would find with probability 0.8 (above 1: no possible effect would be found; nan: too few
+        clusters to say). ``n_unparsed`` counts the pairs that were left out.
 
     Raises
     ------
     ValueError
         If a judgement has no Blind to be compared with, or several.
     """
-    frame = susceptibility(judgements, rng, inference, coding="carrier")
     names = {"shift_favoured": "cue_effect", "shift_tie": "tie_change"}
-    kept = frame[frame["quantity"].isin(names)]
-    return kept.assign(quantity=kept["quantity"].map(names)).reset_index(drop=True)
+    frame = _shift_table(judgements, rng, inference, "carrier", tuple(names))
+    return frame.assign(quantity=frame["quantity"].map(names))
 
 
 def susceptibility(
@@ -149,13 +149,7 @@ def susceptibility(
     """
     if coding not in get_args(Coding):
         raise ValueError(f"coding {coding!r} is not known: use one of {', '.join(get_args(Coding))}")
-    entropy = _entropy(rng)
-    rows = [
-        row
-        for names, cell in _cells(_paired(judgements), ("judge", "scheme", "kind", "probe"))
-        for row in _shift_rows(names, cell, coding, entropy, inference)
-    ]
-    return _with_holm(_frame(rows))
+    return _shift_table(judgements, rng, inference, coding, tuple(_SHIFT_STATISTICS))
 
 
 def revisions(judgements: pd.DataFrame, rng: np.random.Generator, inference: Inference) -> pd.DataFrame:
@@ -265,17 +259,12 @@ _OUTCOME_STATISTICS: tuple[tuple[str, Callable[[Array], Array], tuple[float, flo
     ("neutrality_deviation", lambda sums: neutrality_deviation(_shares(sums)), (0, 1)),
 )
 
-_SHIFT_STATISTICS: tuple[tuple[str, Callable[[Shifts], Array], tuple[float, float]], ...] = (
-    ("shift_favoured", lambda shift: shift.favoured, (-1, 1)),
-    ("shift_opposite", lambda shift: shift.opposite, (-1, 1)),
-    ("shift_tie", lambda shift: shift.tie, (-1, 1)),
-    ("lds", lds, (0, 1)),
-    ("ols", ols, (0, 1)),
-    ("ts", ts, (0, 1)),
-    ("lao", lao, (0, 1)),
-)
-
-_SIGNED = ("shift_favoured", "shift_opposite", "shift_tie")
+_SIGNED: dict[str, Callable[[Shifts], Array]] = {
+    "shift_favoured": lambda shift: shift.favoured,
+    "shift_opposite": lambda shift: shift.opposite,
+    "shift_tie": lambda shift: shift.tie,
+}
+_SHIFT_STATISTICS = _SIGNED | {"lds": lds, "ols": ols, "ts": ts, "lao": lao}
 
 # --- Pairing ----------------------------------------------------------------------------------------
 
@@ -366,16 +355,38 @@ def _estimate(
     return {"value": estimate.value, "ci_low": estimate.low, "ci_high": estimate.high}
 
 
+def _shift_table(
+    judgements: pd.DataFrame,
+    rng: np.random.Generator,
+    inference: Inference,
+    coding: Coding,
+    quantities: Sequence[str],
+) -> pd.DataFrame:
+    entropy = _entropy(rng)
+    rows = [
+        row
+        for names, cell in _cells(_paired(judgements), ("judge", "scheme", "kind", "probe"))
+        for row in _shift_rows(names, cell, coding, quantities, entropy, inference)
+    ]
+    return _with_holm(_frame(rows))
+
+
 def _shift_rows(
-    names: dict[str, str], cell: pd.DataFrame, coding: Coding, entropy: int, inference: Inference
+    names: dict[str, str],
+    cell: pd.DataFrame,
+    coding: Coding,
+    quantities: Sequence[str],
+    entropy: int,
+    inference: Inference,
 ) -> Iterator[dict[str, object]]:
     """One row a quantity of the shifts of one judge, scheme, kind and probe."""
     parsed = cell[cell["parsed"]]
     columns, of_all = _pair_rows(parsed, coding), _pair_rows(cell, coding).sum(axis=0)
     null = _null_shifts(columns, parsed, inference, named_generator(entropy, coding, *names.values()))
-    for quantity, of_shifts, bounds in _SHIFT_STATISTICS:
+    for quantity in quantities:
+        of_shifts = _SHIFT_STATISTICS[quantity]
         generator = named_generator(entropy, coding, quantity, *names.values())
-        statistic = _of_sums(of_shifts)
+        statistic, bounds = _of_sums(of_shifts), (-1.0 if quantity in _SIGNED else 0.0, 1.0)
         estimate = _estimate(statistic, columns, parsed, generator, inference, bounds)
         if quantity in _SIGNED:
             test = _signed_test(of_shifts(_row_shifts(columns)), parsed, generator, inference)

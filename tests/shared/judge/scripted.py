@@ -27,7 +27,9 @@ def request(text: str, **values: object) -> Request:
 class ScriptedEngine:
     """Answers what ``script(request)`` returns (a text or a completion) or raises."""
 
-    def __init__(self, script: Callable[[Request], str | Completion], name: str = "scripted", delay: float = 0.0):
+    def __init__(
+        self, script: Callable[[Request], str | Completion], name: str = "scripted", delay: float = 0.0
+    ):
         self.script = script
         self.fingerprint = {"engine": name}
         self.delay = delay

@@ -9,7 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared.judge.parsing import Parsed, found_spans, parse_notes, parse_scores, parse_verdict
+from shared.judge.parsing import (
+    Parsed,
+    found_spans,
+    parse_notes,
+    parse_rationale,
+    parse_scores,
+    parse_verdict,
+)
 from shared.judge.records import STATUSES
 
 ALLOWED = ("summary_1", "summary_2", "tie")
@@ -627,3 +634,21 @@ def test_any_run_of_three_words_of_the_source_is_found(words, data):
 def test_found_never_exceeds_quoted(quotes, source):
     found, quoted = found_spans(quotes, source)
     assert 0 <= found <= quoted <= len(quotes)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason", "status", "rationale"),
+    [
+        ('{"rationale": "The notes differ."}', "stop", "ok", "The notes differ."),
+        ("The notes differ.", "stop", "ok", "The notes differ."),
+        ('{"rationale": " "}', "stop", "unparsed", None),
+        ('{"rationale": 3}', "stop", "unparsed", None),
+        ('{"verdict": "tie"}', "stop", "unparsed", None),
+        ('{"rationale": "cut', "stop", "unparsed", None),
+        ('{"rationale": "cut', "length", "truncated", None),
+        ("", "stop", "unparsed", None),
+    ],
+)
+def test_a_rationale_alone(text, reason, status, rationale):
+    parsed = parse_rationale(text, reason)
+    assert (parsed.status, parsed.fields.get("rationale"), parsed.verdict) == (status, rationale, None)

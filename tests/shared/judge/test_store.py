@@ -18,7 +18,9 @@ def path(tmp_path):
 
 
 def test_what_was_put_comes_back_equal(path):
-    answer = replace(completion("tie \U0001f600"), logprobs=[{"token": "a", "logprob": -0.5, "top": {"a": -0.5}}])
+    answer = replace(
+        completion("tie \U0001f600"), logprobs=[{"token": "a", "logprob": -0.5, "top": {"a": -0.5}}]
+    )
     store = Store(path)
     store.put("k", "f", answer)
     assert store.get("k") == answer

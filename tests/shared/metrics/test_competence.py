@@ -68,7 +68,9 @@ def test_always_the_first_shown_fails():
 def test_always_a_tie_fails():
     result = gate(14, always_tie)
     assert result.ties_less.estimate.value == 0
-    assert {result.prefers_undamaged.verdict, result.ties_less.verdict, result.not_constant.verdict} == {"failed"}
+    assert {result.prefers_undamaged.verdict, result.ties_less.verdict, result.not_constant.verdict} == {
+        "failed"
+    }
 
 
 def test_preferring_the_damaged_text_fails():
@@ -114,15 +116,15 @@ def test_nothing_parsed_is_undefined():
 
 
 def test_a_guessing_judge_passes_rarely():
-    # Guesses pass the preference check at most at its level: 300 judges at 0.05, three standard errors.
+    # Guesses pass the preference check at most at its level: 150 judges at 0.05, three standard errors.
     generator = np.random.default_rng(4)
 
     def guess(kind, order, document):
         return generator.choice(["1", "2", "tie"])
 
     quick = Inference(resamples=50, permutations=400)
-    checks = [competence(judgements(12, guess), generator, quick).prefers_undamaged for _ in range(300)]
-    assert np.mean([check.verdict == "passed" for check in checks]) <= 0.05 + 0.038
+    checks = [competence(judgements(12, guess), generator, quick).prefers_undamaged for _ in range(150)]
+    assert np.mean([check.verdict == "passed" for check in checks]) <= 0.05 + 0.053
 
 
 def test_two_schemes_at_once_are_an_error():

@@ -274,6 +274,13 @@ def test_a_set_without_any_item_is_an_error(kind):
         check_sets(table([]), [BARE], [kind], generated=True)
 
 
+def test_a_set_that_the_generator_could_not_serve_says_so():
+    with pytest.raises(DocumentError, match=r"sets\.equal: .*raise documents\.generate\.max_tokens"):
+        check_sets(table([]), [BARE], ["equal"], generated=True)
+    with pytest.raises(DocumentError, match=r"sets\.equal: .*map documents\.columns for paraphrase_1 and"):
+        check_sets(table([]), [BARE], ["equal"], generated=False)
+
+
 def test_the_embedded_ladder_is_borrowed_where_there_is_none():
     borrowed = borrowed_ladder([BARE], [DOCUMENT])
     assert [item.item for item in borrowed] == ["ferry:damage:1", "ferry:damage:2"]

@@ -246,6 +246,9 @@ def test_a_source_without_documents_is_named(folder, tmp_path):
         load(settings(), tmp_path)
     with pytest.raises(DocumentError, match=r"absent: no documents there"):
         load(settings(path="absent"), tmp_path)
+    (folder / "d.jsonl").write_text("\n")
+    with pytest.raises(DocumentError, match=r"the source \(external\) holds no document"):
+        load(settings(), tmp_path)
 
 
 def test_notes_about_the_data_are_no_documents(folder, tmp_path):
