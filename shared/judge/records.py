@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
+import orjson
+
 from shared.errors import UserError
 
 Role = Literal["system", "user", "assistant"]
@@ -131,17 +133,25 @@ def fingerprint_id(fingerprint: Mapping[str, Any]) -> str:
 
 
 def request_key(fingerprint: str, request: Request) -> str:
-    """SHA-256 of all that determines a response: fingerprint, messages, sampling, schema, replicate.
+    """SHA-256 of all that determines a response: fingerprint, messages, sampling, schema, replicate."""
+    return hashlib.sha256(key_bytes(fingerprint, request)).hexdigest()
 
+
+def key_bytes(fingerprint: str, request: Request) -> bytes:
+    """What `request_key` hashes; unequal requests never give equal bytes.
+
+    A JSON head that holds everything but the texts, and their lengths; then the texts. The texts, which
+    are nearly all of it, are not escaped: that would take longer than the whole lookup in the store.
     The schema keeps its key order, which is the order in which a judge must write.
     """
-    payload = [
+    # surrogatepass: a judge may answer with half of a UTF-16 pair, which comes back in a later turn
+    texts = [m.content.encode("utf-8", "surrogatepass") for m in request.messages]
+    head = [
         fingerprint,
-        [(m.role, m.content, m.cuts) for m in request.messages],
+        [(m.role, m.cuts, len(text)) for m, text in zip(request.messages, texts, strict=True)],
         [request.max_tokens, request.temperature, request.top_p, request.seed],
         request.schema,
         request.top_logprobs,
         request.replicate,
     ]
-    text = json.dumps(payload, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
-    return hashlib.sha256(text.encode()).hexdigest()
+    return b"".join([orjson.dumps(head), *texts])
