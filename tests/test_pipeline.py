@@ -19,7 +19,9 @@ CARRIES_NO_RESULT = {"shared/errors.py"}  # the words of errors, and how a stage
 
 RESULTS = ("paper_tables", "figures")
 
-HOME = re.compile(r"(?<![\w.~}])/(?:home|root|Users|work|workspace|mnt|tmp|private|scratch)/\w|\b[A-Z]:\\\\?\w")
+HOME = re.compile(
+    r"(?<![\w.~}])/(?:home|root|Users|work|workspace|mnt|tmp|private|scratch)/\w|\b[A-Z]:\\\\?\w"
+)
 PRIVATE_HOST = re.compile(
     r"://(?:10|172\.(?:1[6-9]|2\d|3[01])|192\.168)(?:\.\d+)+"
     r"|://[\w.-]+\.(?:internal|local|lan|corp|intranet)\b"
@@ -79,7 +81,8 @@ def test_dvc_repro_reaches_every_study(root, stages):
 
 
 def test_what_a_stage_reads_is_there_or_made(root, stages):
-    made = {relative(out) for stage in stages for out in stage.outs}
+    outs = {relative(out) for stage in stages for out in stage.outs}
+    made = outs.union(*(map(str, PurePosixPath(out).parents) for out in outs))  # a folder of outs, too
     for stage in stages:
         absent = {path for path in files_read(stage) if not (root / path).exists() and not covers(made, path)}
         assert not absent, f"{stage.addressing}: deps that no stage makes: {sorted(absent)}"

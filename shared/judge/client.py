@@ -170,7 +170,8 @@ class Client:
         spent = self.summary.paid.prompt + self.summary.paid.completion
         if self.token_budget is not None and spent >= self.token_budget:
             raise BudgetSpent(
-                f"token budget of {self.token_budget} is spent ({spent}); raise token_budget in params.yaml and run again"
+                f"token budget of {self.token_budget} is spent ({spent}); "
+                "raise token_budget in params.yaml and run again"
             )
 
     async def run(

@@ -65,4 +65,5 @@ def open_engine(judge: Judge) -> Engine:
         timeout_s=judge.timeout_s,
         extra_headers=judge.extra_headers,
         context=judge.context,
+        allow_other_model=judge.allow_other_model,
     )

@@ -99,7 +99,7 @@ class EngineError(UserError):
 
 
 class TransientError(EngineError):
-    """Worth another try (429, 5xx, reset, timeout). ``retry_after`` is in seconds, when the server said so."""
+    """Worth another try (429, 5xx, reset, timeout); ``retry_after`` in seconds, where the server said so."""
 
     def __init__(self, message: str, retry_after: float | None = None) -> None:
         super().__init__(message)

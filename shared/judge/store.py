@@ -7,6 +7,9 @@ import sqlite3
 import warnings
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
+
+import orjson
 
 from shared.judge.records import Completion, EngineError
 
@@ -57,11 +60,13 @@ class Store:
         return db
 
     def _report_other_formats(self) -> None:
-        names = self._db.execute("SELECT name FROM sqlite_master WHERE type='table' AND name LIKE 'responses_v%'")
+        names = self._db.execute(
+            "SELECT name FROM sqlite_master WHERE type='table' AND name LIKE 'responses_v%'"
+        )
         other = sorted(name for (name,) in names if name != f"responses_v{FORMAT}")
         if other:
             warnings.warn(
-                f"{self.path}: answers of another store version ({', '.join(other)}) are left alone and not used",
+                f"{self.path}: answers of another store version ({', '.join(other)}) are left alone, not used",
                 stacklevel=3,
             )
 
@@ -71,10 +76,12 @@ class Store:
         if row is None:
             return None
         try:
-            return Completion(**json.loads(row[0]))
+            return Completion(**_loads(row[0]))
         except (ValueError, TypeError):
             self.damaged += 1
-            warnings.warn(f"{self.path}: damaged answer {key[:12]}... is ignored and asked again", stacklevel=2)
+            warnings.warn(
+                f"{self.path}: damaged answer {key[:12]}... is ignored and asked again", stacklevel=2
+            )
             return None
 
     def put(self, key: str, fingerprint: str, completion: Completion) -> None:
@@ -98,3 +105,11 @@ class Store:
 
     def close(self) -> None:
         self._db.close()
+
+
+def _loads(body: str) -> Any:
+    """A row's JSON; orjson reads it several times as fast, but neither broken surrogates nor infinities."""
+    try:
+        return orjson.loads(body)
+    except ValueError:
+        return json.loads(body)

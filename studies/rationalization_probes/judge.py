@@ -9,6 +9,7 @@ from pathlib import Path
 import pandas as pd
 
 from shared.errors import run_stage
+from shared.frames import rows_of
 from shared.judge.stage import ask_judge
 from shared.params import load
 from studies.rationalization_probes.design import ITEMS, TRIALS
@@ -19,10 +20,11 @@ RESPONSES = Path("data/rationalization_probes/responses")
 
 
 def with_texts(trials: pd.DataFrame, items: pd.DataFrame) -> Iterator[Trial]:
-    """Trials in design order, each with its item's texts (looked up one by one: memory stays flat)."""
-    texts = items.set_index("item")[["source", "candidate_1", "candidate_2"]]
-    for row in trials[[f for f in Trial._fields if f in trials.columns]].to_dict("records"):
-        yield Trial(**row, **texts.loc[row["item"]].to_dict())
+    """Trials in design order, one at a time, each with its item's texts."""
+    texts = {row["item"]: row for row in rows_of(items)}
+    for row in rows_of(trials):
+        known = {**texts[row["item"]], **row}
+        yield Trial(**{name: known[name] for name in Trial._fields})
 
 
 def main() -> None:

@@ -13,6 +13,7 @@ from typing import Any
 import pandas as pd
 
 from shared.errors import run_stage
+from shared.frames import rows_of
 from shared.judge.parsing import (
     PARSER_VERSION,
     Parsed,
@@ -58,19 +59,17 @@ def judgements(
         fingerprint, parser. A trial with reveal has three rows: first, reveal, control.
     """
     by_trial: dict[str, Steps] = {}
-    for row in responses.to_dict("records"):
+    for row in rows_of(responses):
         by_trial.setdefault(row["trial"], {})[row["step"]] = row
     rows = [
         {**trial, **judgement}
-        for trial in trials.to_dict("records")
+        for trial in rows_of(trials)
         for judgement in _of_trial(trial, by_trial.get(trial["trial"], {}), sources[trial["item"]], params)
     ]
     return pd.DataFrame(rows)
 
 
-def _of_trial(
-    trial: dict[str, Any], steps: Steps, source: str, params: Section
-) -> Iterator[dict[str, Any]]:
+def _of_trial(trial: dict[str, Any], steps: Steps, source: str, params: Section) -> Iterator[dict[str, Any]]:
     spans_found, spans_quoted = _spans(steps, source, list(params.weights))
     fingerprint = next((row["fingerprint"] for row in steps.values()), None)
     for stage in STAGES if trial["reveal"] else ["first"]:
@@ -84,9 +83,7 @@ def _of_trial(
         }
 
 
-def _decision(
-    trial: dict[str, Any], steps: Steps, stage: str, params: Section
-) -> dict[str, Any]:
+def _decision(trial: dict[str, Any], steps: Steps, stage: str, params: Section) -> dict[str, Any]:
     """Status, verdict, scores and rationale of one stage; a turn that is lacking is explained."""
     answer = next((steps[step] for step in STAGES[stage] if step in steps), None)
     if answer is None:
@@ -134,7 +131,7 @@ def _nothing(status: str) -> dict[str, Any]:
 
 
 def _why_lacking(steps: Steps) -> str:
-    """Why a decision was never asked for: the turn before it was cut, refused or empty, or the call failed."""
+    """Why a decision was never asked for: the turn before was cut, refused or empty, or the call failed."""
     if not steps or "failed" in steps:
         return "failed"
     last = list(steps.values())[-1]
@@ -165,7 +162,9 @@ def main() -> None:
     slug = sys.argv[1]
     _, params = load("rationalization_probes", Section)
     sources = pd.read_parquet(ITEMS).set_index("item")["source"]
-    table = judgements(pd.read_parquet(TRIALS), pd.read_parquet(RESPONSES / f"{slug}.parquet"), sources, params)
+    table = judgements(
+        pd.read_parquet(TRIALS), pd.read_parquet(RESPONSES / f"{slug}.parquet"), sources, params
+    )
     JUDGEMENTS.mkdir(parents=True, exist_ok=True)
     table.to_parquet(JUDGEMENTS / f"{slug}.parquet", index=False)
     counts = table["status"].value_counts()

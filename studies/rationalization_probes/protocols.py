@@ -92,7 +92,9 @@ class Protocols:
         In the arm ``pbp_once`` the cue is seen in turn 1 alone, so that later turns can follow it
         through the notes only; in ``pbp_repeated`` it is shown again at scoring.
         """
-        notes = await ask("notes", self._request(trial, (self._system(), self._compare(trial, "notes")), "notes"))
+        notes = await ask(
+            "notes", self._request(trial, (self._system(), self._compare(trial, "notes")), "notes")
+        )
         if not finished(notes):
             return
         locked = LockedNotes(notes.text)
@@ -124,7 +126,9 @@ class Protocols:
             ("control", render(PROMPTS, "ask_again")),
         ):
             messages = (*request.messages, said, turn)
-            await ask(step, Request(messages, request.max_tokens, schema=request.schema, item=trial.item), lock=lock)
+            await ask(
+                step, Request(messages, request.max_tokens, schema=request.schema, item=trial.item), lock=lock
+            )
 
     def cue(self, trial: Trial) -> str:
         """The one line in which probes differ; empty under Blind."""

