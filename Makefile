@@ -41,7 +41,7 @@ weights: $(STAMP) ## unpack the embedded model and the sentence encoder, hash ch
 	@python -m shared.weights
 
 .PHONY: repro
-repro: weights ## rebuild every table and figure; PROFILE=smoke|default|full|paper lays an overlay first
+repro: weights ## rebuild every table and figure; PROFILE=smoke|default|medium|full|paper lays an overlay first
 	@if [ -n "$(PROFILE)" ]; then python -m shared.profiles "$(PROFILE)"; fi
 	@python -m studies.check
 	@echo "profile: $$(python -m shared.profiles)"

@@ -180,7 +180,7 @@ def bootstrap(
     -------
     Estimate
         With a nan interval under two clusters, and where the value is undefined; never of width 0: a
-        statistic that all resamples agree on gets `unanimous_interval`.
+        statistic on which the resamples agree, but for a tail, gets `unanimous_interval`.
 
     Notes
     -----
@@ -198,9 +198,11 @@ def bootstrap(
     if n < 2 or np.isnan(value):
         return Estimate(value, np.nan, np.nan, n)
     draws = replicates(statistic, sums, inference.resamples, rng)
-    if np.nanmax(draws) - np.nanmin(draws) < 1e-12:
-        return Estimate(value, *unanimous_interval(value, n, bounds, inference.confidence), n)
-    return Estimate(value, *percentile_interval(draws, inference.confidence), n)
+    low, high = percentile_interval(draws, inference.confidence)
+    if high - low < 1e-12:
+        # All resamples agree, or all but a tail do (a quantity cut off at 0).
+        low, high = unanimous_interval(value, n, bounds, inference.confidence)
+    return Estimate(value, low, high, n)
 
 
 def share(sums: Array) -> Array:

@@ -22,7 +22,7 @@ from studies.rationalization_probes.params import Section, TrialSet
 ITEMS = Path("data/rationalization_probes/items.parquet")
 TRIALS = Path("data/rationalization_probes/trials.parquet")
 
-FAVOURED = {"blind": "", "truth": "12", "flip": "21"}
+FAVOURED = {"blind": "", "empty": "", "truth": "12", "flip": "21"}
 """The paper's coding (4.3): the non-tie outcome that the labels favour."""
 
 
@@ -88,7 +88,7 @@ def _orders(item: Any, screen_orders: str, seed: int) -> list[str]:
 
 
 def _carrier(item: str, probe: str, seed: int) -> int:
-    """The identity that carries the cue; under Blind, the one that would carry it under Truth."""
+    """The identity that carries the cue; where there is none, the one that would carry it under Truth."""
     if probe == "placebo":
         return draw([1, 2], seed, item, "placebo carrier")
     return 2 if probe == "flip" else 1

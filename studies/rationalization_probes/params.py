@@ -9,7 +9,7 @@ from pydantic import AfterValidator, Field, field_validator, model_validator
 from shared.params import Count, Distinct, JudgeSlug, Strict, Text, keys, mistake
 
 Scheme = Literal["baseline", "forced", "scot", "pbp_once", "pbp_repeated"]
-Probe = Literal["blind", "truth", "flip", "placebo"]
+Probe = Literal["blind", "empty", "truth", "flip", "placebo"]
 SetName = Literal["equal", "identical", "samples", "extractive", "damage"]
 
 COLUMNS = ("id", "text", "field", "summary", "paraphrase_1", "paraphrase_2", "samples", "damage")

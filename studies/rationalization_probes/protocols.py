@@ -134,6 +134,8 @@ class Protocols:
         """The one line in which probes differ; empty under Blind."""
         if trial.probe == "blind":
             return ""
+        if trial.probe == "empty":
+            return render(PROMPTS, "cue_empty").content
         if trial.probe == "placebo":
             badge = self.params.labels["placebo"]
             return render(PROMPTS, "cue_badge", carrier=trial.place(trial.carrier), badge=badge).content

@@ -31,6 +31,12 @@ PrefixCache = Literal["exact", "fast", "off"]
 SAVED_STATES = 24
 """Prefix states kept on disk at once (about 23 kB a token with the embedded judge)."""
 
+REQUEST_FORMAT = 1
+"""Raised when a request is put to llama.cpp in another way, so that no old answer is replayed."""
+
+SAMPLERS = ["top_p", "temperature"]
+"""Every other sampler of llama.cpp is off."""
+
 COMPACT = {"whitespace_flexible": False, "item_separator": ", ", "key_separator": ": "}
 """Read by llama.cpp's schema decoder: without it a small model wanders in white space between the fields."""
 
@@ -76,6 +82,9 @@ class LlamaCppEngine:
             "context": context,
             "threads": threads,
             "prefix_cache": prefix_cache,
+            "request_format": REQUEST_FORMAT,
+            "samplers": SAMPLERS,
+            "guidance": COMPACT,
         }
         self.computed_tokens = 0
         self._states: OrderedDict[str, str] = OrderedDict()
@@ -127,24 +136,35 @@ class LlamaCppEngine:
         template alone, so that no text can become a control token. A cut inside a token moves to that
         token's start.
         """
-        holes = [f"<hole-{i}>" for i in range(len(messages))]
-        turns = [{"role": m.role, "content": hole} for m, hole in zip(messages, holes, strict=True)]
-        rest = (await self._post("/apply-template", {"messages": turns}))["prompt"]
-        tokens: list[int] = []
+        frame = await self._template(messages)
+        # llama.cpp takes the begin-of-text token out of a template, and puts it before the first piece.
+        tokens = [t["id"] for t in await self._tokenize(frame[0], special=True, first=True)]
         cuts: list[int] = []
-        for message, hole in zip(messages, holes, strict=True):
-            before, rest = rest.split(hole)
-            tokens += [t["id"] for t in await self._tokenize(before, special=True)]
+        for message, after in zip(messages, frame[1:], strict=True):
             pieces = await self._tokenize(message.content, special=False)
             cuts += [len(tokens) + n for n in _tokens_before(message, pieces)]
             tokens += [t["id"] for t in pieces]
-        tokens += [t["id"] for t in await self._tokenize(rest, special=True)]
+            tokens += [t["id"] for t in await self._tokenize(after, special=True)]
         return tokens, sorted(set(cuts))
 
-    async def _tokenize(self, text: str, *, special: bool) -> list[dict[str, Any]]:
-        if not text:
+    async def _template(self, messages: tuple[Message, ...]) -> list[str]:
+        """What the chat template writes before, between and after the messages' contents."""
+        holes = [f"<hole-{i}>" for i in range(len(messages))]
+        turns = [{"role": m.role, "content": hole} for m, hole in zip(messages, holes, strict=True)]
+        rest = (await self._post("/apply-template", {"messages": turns}))["prompt"]
+        frame: list[str] = []
+        for hole in holes:
+            before, found, rest = rest.partition(hole)
+            if not found:
+                roles = ", ".join(m.role for m in messages)
+                raise EngineError(f"{self.model.name}: its chat template drops a turn ({roles})")
+            frame.append(before)
+        return [*frame, rest]
+
+    async def _tokenize(self, text: str, *, special: bool, first: bool = False) -> list[dict[str, Any]]:
+        if not text and not first:
             return []
-        body = {"content": text, "add_special": False, "parse_special": special, "with_pieces": True}
+        body = {"content": text, "add_special": first, "parse_special": special, "with_pieces": True}
         pieces: list[dict[str, Any]] = (await self._post("/tokenize", body))["tokens"]
         return pieces
 
@@ -202,6 +222,9 @@ class LlamaCppEngine:
 
 
 def _start(model: Path, context: int, threads: int, folder: Path) -> Any:
+    # OpenMP's threads wait for one another by spinning, half a minute a call where another program wants
+    # the same cores. Read when the library is loaded; it changes no number.
+    os.environ.setdefault("GOMP_SPINCOUNT", "1000")
     import xllamacpp  # loads a shared library: only where a model is really served
 
     params = xllamacpp.CommonParams()
@@ -216,13 +239,13 @@ def _start(model: Path, context: int, threads: int, folder: Path) -> Any:
 
 
 def _body(request: Request, tokens: list[int], *, reuse: bool) -> dict[str, Any]:
-    """The request in llama.cpp's own words; every sampler but top-p and temperature is off."""
+    """The request in llama.cpp's own words."""
     body: dict[str, Any] = {
         "prompt": tokens,
         "n_predict": request.max_tokens,
         "temperature": request.temperature,
         "top_p": request.top_p,
-        "samplers": ["top_p", "temperature"],
+        "samplers": SAMPLERS,
         "seed": request.seed + request.replicate,
         "cache_prompt": reuse,
         "id_slot": 0,

@@ -159,3 +159,14 @@ def test_coverage_is_about_nominal():
         estimate = rate_interval(hits, clusters, generator, QUICK)
         covered += estimate.low <= 0.4 <= estimate.high
     assert 0.90 <= covered / 400 <= 0.98
+
+
+def test_a_quantity_cut_off_at_0_has_no_interval_of_width_0():
+    # of 15 clusters one moves by +1, six by -1: the mean is -5/15, cut off at 0, and nearly every
+    # resample is cut off too
+    effects = np.array([1.0] + [-1.0] * 6 + [0.0] * 8)
+    sums = np.column_stack([np.ones(15), effects])
+    estimate = bootstrap(lambda s: np.maximum(0, share(s)), sums, np.random.default_rng(1), Inference())
+    assert estimate.value == estimate.low == 0.0
+    # Wilson's upper limit for 0 of 15: z^2 / (15 + z^2) = 3.841 / 18.841
+    assert estimate.high == pytest.approx(3.8415 / 18.8415, abs=1e-4)
