@@ -14,7 +14,7 @@ from shared.judge.records import Request
 
 DOCUMENTS = 2
 REQUESTS = 100
-MAX_TOKENS = 16
+MAX_TOKENS = 64
 SEED = 1
 
 

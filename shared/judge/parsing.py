@@ -222,6 +222,15 @@ def parse_rationale(text: str, finish_reason: str) -> Parsed:
     return Parsed("ok", fields={"rationale": said})
 
 
+def status_before_reading(text: str, finish_reason: str) -> Status:
+    """What an answer's end already says: "ok" where it came to its own end and says something.
+
+    "truncated" (token limit, or a think block that never ends), "refused" (a filter), "failed" (the
+    server broke off) or "unparsed" (blank) otherwise. The same in protocols, parser and generator.
+    """
+    return _open(text, finish_reason)[0]
+
+
 def found_spans(quotes: Iterable[str], source: str) -> tuple[int, int]:
     """Count the quoted spans that really stand in the source.
 

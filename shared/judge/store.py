@@ -16,6 +16,9 @@ from shared.judge.records import Completion, EngineError
 FORMAT = 1
 """Version of a stored row. Rows of another version lie in a table of their own and are left alone."""
 
+# As bytes: a damaged row need not be UTF-8, and is then a bad row rather than a broken database.
+_SELECT = f"SELECT CAST(completion AS BLOB) FROM responses_v{FORMAT} WHERE key=?"
+
 
 class StoreError(EngineError):
     """The store's file cannot be used; the message names it and the fix."""
@@ -66,17 +69,20 @@ class Store:
         other = sorted(name for (name,) in names if name != f"responses_v{FORMAT}")
         if other:
             warnings.warn(
-                f"{self.path}: answers of another store version ({', '.join(other)}) are left alone, not used",
+                f"{self.path}: answers of another store version ({', '.join(other)}) are left unused",
                 stacklevel=3,
             )
 
     def get(self, key: str) -> Completion | None:
         """The stored completion, or None; a damaged row is reported and counts as absent."""
-        row = self._db.execute(f"SELECT completion FROM responses_v{FORMAT} WHERE key=?", (key,)).fetchone()
+        try:
+            row = self._db.execute(_SELECT, (key,)).fetchone()
+        except sqlite3.Error as error:
+            raise StoreError(f"{self.path}: cannot be read ({error}); move it away to start a new one") from error
         if row is None:
             return None
         try:
-            return Completion(**_loads(row[0]))
+            return _completion(row[0])
         except (ValueError, TypeError):
             self.damaged += 1
             warnings.warn(
@@ -107,7 +113,15 @@ class Store:
         self._db.close()
 
 
-def _loads(body: str) -> Any:
+def _completion(body: bytes) -> Completion:
+    """The completion of a row; ValueError or TypeError where the row is damaged."""
+    completion = Completion(**_loads(body))
+    if not isinstance(completion.text, str) or not isinstance(completion.finish_reason, str):
+        raise TypeError("text and finish_reason must be strings")
+    return completion
+
+
+def _loads(body: bytes) -> Any:
     """A row's JSON; orjson reads it several times as fast, but neither broken surrogates nor infinities."""
     try:
         return orjson.loads(body)

@@ -13,6 +13,7 @@ from shared.draws import number
 from shared.errors import run_stage
 from shared.judge.client import Client
 from shared.judge.hygiene import neutralise
+from shared.judge.parsing import status_before_reading
 from shared.judge.opening import open_client
 from shared.judge.prompts import render
 from shared.judge.records import EngineError, Request, Response, Status
@@ -114,18 +115,6 @@ async def write_lacking(document: Document, generator: Generator, ask: Ask) -> l
     return written
 
 
-def status_of(text: str, finish_reason: str) -> Status:
-    """``ok`` for an answer that came to its own end and says something; no other is ever used.
-
-    An answer that was cut is ``truncated``, one that a filter stopped ``refused``, a blank one ``unparsed``.
-    """
-    if finish_reason == "length":
-        return "truncated"
-    if finish_reason == "content_filter":
-        return "refused"
-    return "ok" if text.strip() else "unparsed"
-
-
 async def generate(
     client: Client, documents: Sequence[Document], generator: Generator
 ) -> AsyncIterator[Text]:
@@ -171,7 +160,7 @@ def _text(
         digest=document.digest(),
         text_name=order.text_name,
         replicate=order.replicate,
-        status=status_of(done.text, done.finish_reason),
+        status=status_before_reading(done.text, done.finish_reason),
         text=done.text.strip(),
         finish_reason=done.finish_reason,
         generator=generator.slug,

@@ -70,7 +70,7 @@ def judgements(
 
 
 def _of_trial(trial: dict[str, Any], steps: Steps, source: str, params: Section) -> Iterator[dict[str, Any]]:
-    spans_found, spans_quoted = _spans(steps, source, list(params.weights))
+    spans_found, spans_quoted = _spans(steps, source, params)
     fingerprint = next((row["fingerprint"] for row in steps.values()), None)
     for stage in STAGES if trial["reveal"] else ["first"]:
         yield {
@@ -88,6 +88,8 @@ def _decision(trial: dict[str, Any], steps: Steps, stage: str, params: Section) 
     answer = next((steps[step] for step in STAGES[stage] if step in steps), None)
     if answer is None:
         return _nothing(_why_lacking(steps))
+    if "notes" in steps and (status := _read_notes(steps["notes"], params).status) != "ok":
+        return _nothing(status)  # no evidence was locked, so that no score rests on any
     if trial["scheme"] in ("baseline", "forced"):
         parsed = _read_verdict(answer, trial["scheme"])
         if parsed.status != "ok":
@@ -146,16 +148,25 @@ def _narrative(steps: Steps) -> Any:
     return parse_rationale(answer["text"], answer["finish_reason"]).fields.get("rationale")
 
 
-def _spans(steps: Steps, source: str, criteria: list[str]) -> tuple[int | None, int | None]:
+def _read_notes(answer: dict[str, Any], params: Section) -> Parsed:
+    return parse_notes(answer["text"], answer["finish_reason"], SHOWN, list(params.weights))
+
+
+def _spans(steps: Steps, source: str, params: Section) -> tuple[int | None, int | None]:
     """How many quoted spans stand in the source, and how many were quoted; None where there are no notes."""
     notes = steps.get("notes")
     if notes is None:
         return None, None
-    parsed = parse_notes(notes["text"], notes["finish_reason"], SHOWN, criteria)
+    parsed = _read_notes(notes, params)
     if parsed.status != "ok":
         return None, None
     quotes = [note["quote"] for by in parsed.fields["notes"].values() for note in by.values()]
-    return found_spans(quotes, source)
+    return found_spans([whole_words(quote, params.answer.quote_chars) for quote in quotes], source)
+
+
+def whole_words(quote: str, cap: int) -> str:
+    """A quotation without the last word where our own cap may have cut it."""
+    return quote if len(quote) < cap else quote.rpartition(" ")[0]
 
 
 def main() -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from shared.judge.hygiene import neutralise
-from shared.judge.parsing import parse_scores
+from shared.judge.parsing import parse_scores, status_before_reading
 from shared.judge.prompts import render
 from shared.judge.records import Message, Request, Response
 from studies.rationalization_probes import schemas
@@ -103,9 +103,9 @@ class Protocols:
         answer = await ask("score", request, lock=locked.sha256)
         if not finished(answer):
             return
-        await self._narrate(trial, ask, locked, answer)
         if trial.reveal:
             await self._reveal_after(trial, ask, request, answer, lock=locked.sha256)
+        await self._narrate(trial, ask, locked, answer)
 
     async def _narrate(self, trial: Trial, ask: Ask, locked: LockedNotes, answer: Response) -> None:
         """Turn 3: the ranking is computed; the judge only says why, from the notes."""
@@ -120,7 +120,7 @@ class Protocols:
         self, trial: Trial, ask: Ask, request: Request, answer: Response, lock: str | None = None
     ) -> None:
         """The same conversation goes on: once with the true labels, once with nothing new."""
-        said = Message("assistant", answer.text)
+        said = Message("assistant", neutralise(answer.text)[0])
         for step, turn in (
             ("reveal", render(PROMPTS, "reveal", cue=self._labels(trial, llm=3 - trial.carrier))),
             ("control", render(PROMPTS, "ask_again")),
@@ -200,7 +200,7 @@ class Protocols:
 
 def finished(answer: Response) -> bool:
     """Whether a turn ended by itself, with something said."""
-    return bool(answer.text.strip()) and answer.completion.finish_reason == "stop"
+    return status_before_reading(answer.text, answer.completion.finish_reason) == "ok"
 
 
 def weighted_totals(

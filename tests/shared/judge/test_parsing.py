@@ -16,6 +16,7 @@ from shared.judge.parsing import (
     parse_rationale,
     parse_scores,
     parse_verdict,
+    status_before_reading,
 )
 from shared.judge.records import STATUSES
 
@@ -652,3 +653,22 @@ def test_found_never_exceeds_quoted(quotes, source):
 def test_a_rationale_alone(text, reason, status, rationale):
     parsed = parse_rationale(text, reason)
     assert (parsed.status, parsed.fields.get("rationale"), parsed.verdict) == (status, rationale, None)
+
+
+@pytest.mark.parametrize(
+    ("text", "finish_reason", "status"),
+    [
+        ("A summary.", "stop", "ok"),
+        ("A summary.", "eos", "ok"),
+        ("A summary.", "", "ok"),
+        ("A summary that was cu", "length", "truncated"),
+        ("A summary that was cu", "max_tokens", "truncated"),
+        ("<think>and so on", "stop", "truncated"),
+        ("A summary.", "content_filter", "refused"),
+        ("A summary.", "abort", "failed"),
+        (" \n", "stop", "unparsed"),
+        ("", "length", "truncated"),
+    ],
+)
+def test_how_an_answer_ended(text, finish_reason, status):
+    assert status_before_reading(text, finish_reason) == status

@@ -1,8 +1,9 @@
+import json
 import sqlite3
 import subprocess
 import sys
 import textwrap
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import pytest
 from hypothesis import given
@@ -10,6 +11,9 @@ from hypothesis import strategies as st
 
 from shared.judge.store import Store, StoreError
 from tests.shared.judge.scripted import completion
+
+
+TEXT_NULL = json.dumps({**asdict(completion("a")), "text": None})
 
 
 @pytest.fixture
@@ -38,13 +42,13 @@ def test_any_text_survives(tmp_path_factory, text):
     store.close()
 
 
-@pytest.mark.parametrize("body", ["", "{", "[]", '{"text": "a"}', "null", '{"unknown": 1}', b"\xff\xfe"])
+@pytest.mark.parametrize("body", ["", "{", "[]", '{"text": "a"}', "null", '{"unknown": 1}', b"\xff\xfe", TEXT_NULL])
 def test_a_damaged_row_is_reported_ignored_and_replaced(path, body):
     store = Store(path)
     store.put("bad", "f", completion("a"))
     store.put("good", "f", completion("b"))
     with sqlite3.connect(path) as db:
-        db.execute("UPDATE responses_v1 SET completion=? WHERE key='bad'", (body,))
+        db.execute("UPDATE responses_v1 SET completion=CAST(? AS TEXT) WHERE key='bad'", (body,))
     with pytest.warns(UserWarning, match=r"damaged answer bad.*asked again"):
         assert store.get("bad") is None
     assert store.damaged == 1

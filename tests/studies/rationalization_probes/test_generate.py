@@ -15,7 +15,6 @@ from studies.rationalization_probes.generate import (
     Generator,
     generate,
     lacking,
-    status_of,
     write_lacking,
 )
 
@@ -141,21 +140,6 @@ def test_a_text_tells_how_it_was_made(tmp_path):
     assert (text.generator, text.model, text.temperature) == ("writer", "scripted-model", 0.0)
     assert len(text.prompt_hash) == len(text.key) == 64
     assert (text.status, text.finish_reason) == ("ok", "stop")
-
-
-@pytest.mark.parametrize(
-    ("text", "finish_reason", "status"),
-    [
-        ("A summary.", "stop", "ok"),
-        ("A summary.", "eos", "ok"),
-        ("A summary that was cu", "length", "truncated"),
-        ("A summary.", "content_filter", "refused"),
-        (" \n", "stop", "unparsed"),
-        ("", "length", "truncated"),
-    ],
-)
-def test_only_a_whole_answer_is_ok(text, finish_reason, status):
-    assert status_of(text, finish_reason) == status
 
 
 def test_without_a_usable_summary_no_paraphrase_is_asked_for(tmp_path):

@@ -1,7 +1,7 @@
 import pandas as pd
 import pytest
 
-from studies.rationalization_probes.judgements import judgements
+from studies.rationalization_probes.judgements import judgements, whole_words
 from tests.studies.rationalization_probes.support import item, notes, params, scores
 
 
@@ -95,6 +95,7 @@ def test_no_failure_is_ever_a_verdict(steps, status):
         ({"notes": ("", "stop")}, "unparsed"),
         ({"notes": (notes(), "stop"), "failed": (None, None)}, "failed"),
         ({"notes": (notes(), "stop"), "score": ('{"summary_1": 3}', "stop")}, "unparsed"),
+        ({"notes": ("I prefer the second one.", "stop"), "score": (scores(4, 2), "stop")}, "unparsed"),
     ],
 )
 def test_a_broken_turn_of_proof_before_preference_gives_no_verdict(steps, status):
@@ -123,3 +124,9 @@ def test_no_trial_is_dropped():
     table = judgements(both, responses(), pd.Series({item()["item"]: item()["source"]}), params())
     assert table["trial"].tolist() == ["t", "other"]
     assert table["status"].tolist() == ["failed", "failed"]
+
+
+def test_a_quotation_that_our_own_cap_cut_is_checked_up_to_its_last_whole_word():
+    assert whole_words("carries 900 people a day", 40) == "carries 900 people a day"
+    assert whole_words("carries 900 people a da", 23) == "carries 900 people a"
+    assert whole_words("carriesninehundredpeopl", 23) == ""
