@@ -78,7 +78,9 @@ class Store:
         try:
             row = self._db.execute(_SELECT, (key,)).fetchone()
         except sqlite3.Error as error:
-            raise StoreError(f"{self.path}: cannot be read ({error}); move it away to start a new one") from error
+            raise StoreError(
+                f"{self.path}: cannot be read ({error}); move it away to start a new one"
+            ) from error
         if row is None:
             return None
         try:

@@ -8,8 +8,16 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from shared.metrics.permutation import sign_flip_test
-from shared.metrics.resampling import Array, Estimate, Inference, bootstrap, cluster_sums, share
+from shared.metrics.permutation import mean_difference_test, sign_flip_test
+from shared.metrics.resampling import (
+    Array,
+    Estimate,
+    Inference,
+    bootstrap,
+    bootstrap_difference,
+    cluster_sums,
+    share,
+)
 
 Verdict = Literal["passed", "failed", "too few to tell"]
 
@@ -71,8 +79,10 @@ def competence(
     Competence
         ``prefers_undamaged`` estimates P(undamaged) - P(damaged) over both orders, in [-1, 1]: a judge
         that always picks the first shown has 0. ``ties_less`` estimates the tie rate on equal pairs
-        minus that on damaged ones, mean over documents that have both. ``not_constant`` estimates the
-        share of the most frequent answer as the screen shows it (first, second, tie): 1 is constant.
+        minus that on damaged ones: mean over documents that have both or, where none has (a damage ladder
+        of other documents), the difference of the means of two independent groups. ``not_constant``
+        estimates the share of the most frequent answer as the screen shows it (first, second, tie): 1 is
+        constant.
 
     Notes
     -----
@@ -121,7 +131,17 @@ def _ties(damage: pd.DataFrame, equal: pd.DataFrame, rng: np.random.Generator, i
         frame["verdict"].eq("tie").astype(float).groupby(frame["cluster"]).mean() for frame in (equal, damage)
     )
     difference = (on_equal - on_damaged).dropna()
+    if difference.empty:
+        return _unpaired_check(on_equal.to_numpy(), on_damaged.to_numpy(), rng, inference)
     return _signed_check(difference.to_numpy(), difference.index.to_numpy(), rng, inference)
+
+
+def _unpaired_check(first: Array, second: Array, rng: np.random.Generator, inference: Inference) -> Check:
+    """Is the first group's mean above the second's? Whether they are enough is up to the smaller one."""
+    fewest = min(len(first), len(second))
+    estimate = bootstrap_difference(first, second, rng, inference)
+    p = mean_difference_test(first, second, inference.permutations, rng)
+    return Check(estimate, p, _verdict(p <= inference.alpha, fewest, inference))
 
 
 def _signed_check(effects: Array, clusters: Array, rng: np.random.Generator, inference: Inference) -> Check:

@@ -1,4 +1,4 @@
-"""Tests by permuting within clusters: sign flips of signed effects, label swaps for the rest."""
+"""Tests by permutation: sign flips and label swaps within clusters, exchanges between groups of them."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Literal
 
 import numpy as np
+from scipy import stats
 
 from shared.metrics.resampling import Array
 
@@ -60,6 +61,45 @@ def sign_flip_test(
     signs, exact = _sign_vectors(len(effects), permutations, rng)
     null = signs @ effects
     return _p_value(float(effects.sum()), null, exact, alternative)
+
+
+def mean_difference_test(
+    first: Array, second: Array, permutations: int, rng: np.random.Generator
+) -> float:
+    """One-sided p-value of the first group's mean being above the second's, the groups being independent.
+
+    Parameters
+    ----------
+    first, second : ndarray, shape (clusters,)
+        A value of each cluster; the groups have no cluster in common.
+    permutations : int
+        All ways to divide the clusters are used where these are at most so many, otherwise so many draws.
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    float
+        In (0, 1]; nan where a group has fewer than two clusters.
+
+    References
+    ----------
+    Fisher (1935), as in `sign_flip_test`. Computed by `scipy.stats.permutation_test`.
+
+    Examples
+    --------
+    >>> mean_difference_test(np.ones(3), np.zeros(3), 1000, np.random.default_rng(0))  # 1 / C(6, 3)
+    0.05
+    """
+    if min(len(first), len(second)) < 2:
+        return float("nan")
+
+    def difference(one: Array, other: Array, axis: int) -> Array:
+        return np.mean(one, axis=axis) - np.mean(other, axis=axis)
+
+    test = stats.permutation_test(
+        (first, second), difference, n_resamples=permutations, alternative="greater", rng=rng
+    )
+    return float(test.pvalue)
 
 
 def smallest_p(n_clusters: int, alternative: Alternative = "two-sided") -> float:

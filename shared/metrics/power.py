@@ -18,7 +18,8 @@ def minimum_detectable_effect(
     Parameters
     ----------
     cluster_effects : array_like, shape (clusters,)
-        Each cluster's effect, on the scale of the reported mean (see `cluster_contributions`).
+        Each cluster's effect, of something bounded by -1 and 1 (a change of an outcome), on the scale of
+        the reported mean (see `cluster_contributions`).
     alpha : float
         Two-sided level.
     power : float
@@ -27,14 +28,13 @@ def minimum_detectable_effect(
     Returns
     -------
     float
-        Positive. nan under two clusters. Where the clusters do not vary at all (a judge that never
-        moved), their spread says nothing: `minimum_detectable_share` is returned instead, which is the
-        effect of so many clusters that move by 1.
+        Positive, and never below `minimum_detectable_share`: with few moved clusters their spread is small,
+        or nothing, and yet no test could have found them. nan where no number of moved clusters is enough.
 
     Notes
     -----
-    The effect d with P(T > t_crit) = power, T noncentral t with noncentrality d sqrt(n) / sd. Finding an
-    effect with the wrong sign is no success; at any useful power its probability is negligible.
+    Above that: the effect d with P(T > t_crit) = power, T noncentral t with noncentrality d sqrt(n) / sd.
+    Finding an effect with the wrong sign is no success; at any useful power its probability is negligible.
 
     See Also
     --------
@@ -44,14 +44,12 @@ def minimum_detectable_effect(
     n = len(effects)
     if n < 2:
         return float("nan")
-    sd = float(effects.std(ddof=1))
-    if sd < 1e-12:
-        return minimum_detectable_share(n, alpha, power)
     critical = stats.t.ppf(1 - alpha / 2, n - 1)
     noncentrality = optimize.brentq(
         lambda x: stats.nct.sf(critical, n - 1, x) - power, 0.0, 2 * critical + 10
     )
-    return float(noncentrality * sd / np.sqrt(n))
+    by_spread = noncentrality * effects.std(ddof=1) / np.sqrt(n)
+    return float(np.maximum(by_spread, minimum_detectable_share(n, alpha, power)))
 
 
 def minimum_detectable_share(n_clusters: int, alpha: float = 0.05, power: float = 0.8) -> float:

@@ -32,6 +32,8 @@ GENERATED = Path("data/rationalization_probes/generated.jsonl")
 Kind = Literal["equal", "identical", "samples", "extractive", "damage"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 LLM = "llm"
+SHOWN = 10
+"""At most so many documents are named in one line."""
 
 MADE_OF: Mapping[Kind, tuple[str, str]] = {
     "equal": ("paraphrase_1", "paraphrase_2"),
@@ -220,8 +222,18 @@ def report(items: pd.DataFrame, documents: Sequence[Document]) -> str:
     lines = [f"{len(documents)} documents, {len(items)} items, {changed} places neutralised"]
     for kind in KINDS:
         rows = items[items["kind"] == kind]
-        lines.append(f"  {kind}: {len(rows)} items of {rows['cluster'].nunique()} documents")
+        have = set(rows["cluster"])
+        lines.append(f"  {kind}: {len(rows)} items of {len(have)} documents{_left_out(have, documents)}")
     return "\n".join(lines)
+
+
+def _left_out(have: set[str], documents: Sequence[Document]) -> str:
+    """Names the documents that lack what a kind needs, where others have it: none goes silently."""
+    lacking = [document.id for document in documents if document.id not in have]
+    if not lacking or len(lacking) == len(documents):
+        return ""
+    more = ", ..." if len(lacking) > SHOWN else ""
+    return f"; left out, for want of texts: {len(lacking)} ({', '.join(lacking[:SHOWN])}{more})"
 
 
 def build(section: Section, external_dir: Path, seed: int) -> tuple[pd.DataFrame, list[Document]]:

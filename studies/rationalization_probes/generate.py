@@ -13,8 +13,8 @@ from shared.draws import number
 from shared.errors import run_stage
 from shared.judge.client import Client
 from shared.judge.hygiene import neutralise
-from shared.judge.parsing import status_before_reading
 from shared.judge.opening import open_client
+from shared.judge.parsing import status_before_reading
 from shared.judge.prompts import render
 from shared.judge.records import EngineError, Request, Response, Status
 from shared.params import Common

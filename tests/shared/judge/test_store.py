@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from shared.judge.store import Store, StoreError
 from tests.shared.judge.scripted import completion
 
-
 TEXT_NULL = json.dumps({**asdict(completion("a")), "text": None})
 
 
@@ -42,7 +41,9 @@ def test_any_text_survives(tmp_path_factory, text):
     store.close()
 
 
-@pytest.mark.parametrize("body", ["", "{", "[]", '{"text": "a"}', "null", '{"unknown": 1}', b"\xff\xfe", TEXT_NULL])
+@pytest.mark.parametrize(
+    "body", ["", "{", "[]", '{"text": "a"}', "null", '{"unknown": 1}', b"\xff\xfe", TEXT_NULL]
+)
 def test_a_damaged_row_is_reported_ignored_and_replaced(path, body):
     store = Store(path)
     store.put("bad", "f", completion("a"))

@@ -88,6 +88,39 @@ def test_few_documents_are_too_few_to_tell():
     assert gate(5, discerning).verdict == "passed"  # 1 / 2^5 = 0.03125
 
 
+def apart(n_equal, n_damaged, verdict_on):
+    """Equal pairs of some documents, damaged pairs of others, as with a borrowed ladder."""
+    frame = judgements(n_equal + n_damaged, verdict_on)
+    equal = frame["cluster"].astype(int) < n_equal
+    return frame[(frame["kind"] == "equal") == equal]
+
+
+def test_a_ladder_of_other_documents_serves():
+    result = competence(apart(14, 12, discerning), np.random.default_rng(0), INFERENCE)
+    assert result.verdict == "passed"
+    # No document has both: all equal pairs tie, no damaged one does, and no draw of 2,000 is as far apart.
+    assert (result.ties_less.estimate.value, result.ties_less.estimate.n_clusters) == (1, 26)
+    assert result.ties_less.p == 1 / 2001
+    assert 0 < result.ties_less.estimate.low < result.ties_less.estimate.high == 1
+
+
+@pytest.mark.parametrize(("n_damaged", "p"), [(0, np.nan), (1, np.nan), (2, 1 / 15)])
+def test_a_ladder_of_few_other_documents_is_too_few_to_tell(n_damaged, p):
+    # Four that tie and two that do not: 1 / C(6, 2). A group of one leaves nothing to exchange.
+    check = competence(apart(4, n_damaged, discerning), np.random.default_rng(0), INFERENCE).ties_less
+    assert check.p == pytest.approx(p, nan_ok=True)
+    assert check.verdict == "too few to tell"
+
+
+def test_ties_of_other_documents_are_compared():
+    # Ties everywhere: no difference. Ties on damaged pairs alone: the wrong way round.
+    always = competence(apart(14, 14, always_tie), np.random.default_rng(0), INFERENCE).ties_less
+    assert (always.estimate.value, always.p, always.verdict) == (0, 1, "failed")
+    reverse = apart(14, 14, lambda kind, order, document: "tie" if kind == "damage" else "1")
+    wrong = competence(reverse, np.random.default_rng(0), INFERENCE).ties_less
+    assert (wrong.estimate.value, wrong.p, wrong.verdict) == (-1, 1, "failed")
+
+
 def test_a_forced_choice_is_not_asked_about_ties():
     result = gate(14, lambda kind, order, document: "1" if kind == "damage" else order[0], can_tie=False)
     assert result.ties_less is None

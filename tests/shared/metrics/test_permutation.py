@@ -6,7 +6,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from shared.metrics.permutation import permutation_p, sign_flip_test, smallest_p, swap_null
+from shared.metrics.permutation import (
+    mean_difference_test,
+    permutation_p,
+    sign_flip_test,
+    smallest_p,
+    swap_null,
+)
 
 
 def rng(seed: int = 0) -> np.random.Generator:
@@ -76,6 +82,24 @@ def test_no_effect_is_rejected_at_the_nominal_rate():
     generator = rng(9)
     rejected = [sign_flip_test(generator.normal(size=15), 500, generator) <= 0.05 for _ in range(1000)]
     assert np.mean(rejected) == pytest.approx(0.05, abs=0.021)
+
+
+def test_group_differences_by_hand():
+    # Means 2.5 and 1: of the 6 ways to choose two of {2, 3, 1, 1}, one has as large a first mean.
+    first, second = np.array([2.0, 3.0]), np.array([1.0, 1.0])
+    assert mean_difference_test(first, second, 6, rng()) == pytest.approx(1 / 6)
+    assert mean_difference_test(second, first, 6, rng()) == 1
+    # 24 ones against 12 zeros, drawn: no draw is as large, and the observed one is counted.
+    assert mean_difference_test(np.ones(24), np.zeros(12), 99, rng()) == 1 / 100
+    # One cluster on either side cannot be exchanged usefully.
+    assert np.isnan(mean_difference_test(np.ones(5), np.zeros(1), 99, rng()))
+    assert np.isnan(mean_difference_test(np.zeros(0), np.zeros(5), 99, rng()))
+
+
+def test_group_differences_are_seeded():
+    first, second = rng(1).uniform(size=20), rng(2).uniform(size=20)
+    p = [mean_difference_test(first, second, 500, rng(seed)) for seed in (3, 3, 4)]
+    assert p[0] == p[1] != p[2]
 
 
 def difference(first, second):

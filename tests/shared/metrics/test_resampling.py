@@ -10,6 +10,7 @@ from statsmodels.stats.proportion import proportion_confint
 from shared.metrics.resampling import (
     Inference,
     bootstrap,
+    bootstrap_difference,
     cluster_sums,
     named_generator,
     percentile_interval,
@@ -85,11 +86,50 @@ def test_a_rate_of_0_or_1_gets_wilson_over_clusters(hit):
 
 
 def test_a_rate_that_is_the_same_in_every_cluster_has_width():
-    # One hit and one miss in each of 8 documents: every resample gives 0.5. Wilson's 0 of 8 leaves a
-    # share u = 0.3244 of documents that may differ, by at most 0.5 either way.
+    # One hit and one miss in each of 8 documents: every resample gives 0.5, and Wilson's 4 of 8 is left.
     estimate = rate_interval([0, 1] * 8, np.repeat(np.arange(8), 2), rng(), QUICK)
-    u = proportion_confint(0, 8, method="wilson")[1]
-    assert (estimate.low, estimate.high) == pytest.approx((0.5 - u / 2, 0.5 + u / 2))
+    assert (estimate.low, estimate.high) == pytest.approx(proportion_confint(4, 8, method="wilson"))
+
+
+def test_rates_of_counts():
+    # 1 of 2 and 3 of 4 spans; the document without any has no say: 4 of 6 over two documents.
+    estimate = rate_interval([1, 3, 0], ["a", "b", "c"], rng(), QUICK, trials=[2, 4, 0])
+    assert (estimate.value, estimate.n_clusters) == (pytest.approx(4 / 6), 2)
+    none = rate_interval([0, 0], ["a", "b"], rng(), QUICK, trials=[0, 0])
+    assert np.isnan(none.value) and none.n_clusters == 0
+
+
+@pytest.mark.parametrize("rate", [0.05, 0.1, 0.15, 0.85, 0.9, 0.95])
+def test_rates_near_0_and_1_are_covered(rate):
+    # Every result that 25 documents of one row can give, 0 to 25 hits, weighted by its probability.
+    hits = np.arange(26)
+    ends = [rate_interval(np.arange(25) < k, np.arange(25), rng(), Inference()) for k in hits]
+    covers = [estimate.low <= rate <= estimate.high for estimate in ends]
+    assert stats.binom.pmf(hits, 25, rate)[covers].sum() >= 0.93
+
+
+def test_a_difference_of_groups_agrees_with_scipy():
+    first, second = rng(1).uniform(size=30), rng(2).uniform(size=12)
+    ours = bootstrap_difference(first, second, rng(3), Inference(resamples=20000))
+    oracle = stats.bootstrap(
+        (first, second),
+        lambda a, b, axis: a.mean(axis=axis) - b.mean(axis=axis),
+        method="percentile",
+        n_resamples=20000,
+        rng=rng(4),
+    ).confidence_interval
+    assert (ours.low, ours.high) == pytest.approx((oracle.low, oracle.high), abs=0.01)
+    assert (ours.value, ours.n_clusters) == (pytest.approx(first.mean() - second.mean()), 42)
+
+
+def test_a_difference_of_degenerate_groups():
+    # All and none: every resample gives 1. Wilson's 0 of 10, the smaller group, of a range of 2.
+    estimate = bootstrap_difference(np.ones(20), np.zeros(10), rng(), QUICK)
+    u = proportion_confint(0, 10, method="wilson")[1]
+    assert (estimate.value, estimate.low, estimate.high) == pytest.approx((1, 1 - 2 * u, 1))
+    one = bootstrap_difference(np.ones(5), np.zeros(1), rng(), QUICK)
+    assert one.value == 1 and np.isnan([one.low, one.high]).all()
+    assert np.isnan(bootstrap_difference(np.ones(5), np.zeros(0), rng(), QUICK).value)
 
 
 def test_unanimous_differences_reach_both_ways():
@@ -149,16 +189,21 @@ def test_named_generators_depend_on_their_names_alone():
 def test_coverage_is_about_nominal():
     # 400 studies of 40 documents with 4 rows each. A document's own rate is drawn from Beta(2, 3), so
     # that the rate over documents is 0.4 and rows of one document go together. Percentile intervals of
-    # 40 clusters cover a little under 95%; three standard errors of 400 studies are 3.3%.
+    # 40 clusters cover a little under 95%; three standard errors of 400 studies are 3.3%. Wilson's interval
+    # takes a document for one row, so that the envelope covers more.
     generator = rng(11)
     clusters = np.repeat(np.arange(40), 4)
-    covered = 0
+    covered = np.zeros(2)
     for _ in range(400):
         rates = generator.beta(2, 3, size=40)
         hits = generator.random(160) < np.repeat(rates, 4)
-        estimate = rate_interval(hits, clusters, generator, QUICK)
-        covered += estimate.low <= 0.4 <= estimate.high
-    assert 0.90 <= covered / 400 <= 0.98
+        sums = cluster_sums(np.column_stack([np.ones(160), hits]), clusters)
+        for method, estimate in enumerate(
+            (bootstrap(share, sums, generator, QUICK), rate_interval(hits, clusters, generator, QUICK))
+        ):
+            covered[method] += estimate.low <= 0.4 <= estimate.high
+    assert 0.90 <= covered[0] / 400 <= 0.98
+    assert covered[1] / 400 > 0.98
 
 
 def test_a_quantity_cut_off_at_0_has_no_interval_of_width_0():

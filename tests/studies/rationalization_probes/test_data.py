@@ -383,3 +383,11 @@ def test_the_stage_needs_no_torch_and_no_hub():
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_documents_that_lack_what_others_have_are_named():
+    whole = Document(id="whole", text="A text.", provenance="given", summary="A summary. It is short.")
+    bare = Document(id="bare", text="Another text.", provenance="given")
+    made = table(items_of(whole, 1, 1))
+    assert "identical: 1 items of 1 documents; left out, for want of texts: 1 (bare)" in report(made, [whole, bare])
+    assert "left out" not in report(made, [whole])

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from ruamel.yaml import YAML
 
+from studies.rationalization_probes.documents import count_tokens
 from tests.studies.rationalization_probes.support import ROOT
 
 REAL = ROOT.parent / "shared" / "data"
@@ -25,9 +26,9 @@ def workspace(tmp_path):
         (tmp_path / name).symlink_to(ROOT / name)
     (tmp_path / "data/external").mkdir()
     document = YAML(typ="safe").load(ROOT / "params.yaml")
-    document["rationalization_probes"]["sets"] = {"equal": SMALL}
 
-    def run(**documents):
+    def run(kind="equal", **documents):
+        document["rationalization_probes"]["sets"] = {kind: SMALL}
         document["rationalization_probes"]["documents"].update(documents)
         YAML().dump(document, tmp_path / "params.yaml")
         for stage in STAGES:
@@ -93,18 +94,12 @@ def test_real_news_articles_with_real_system_summaries_are_judged(workspace, tmp
 
 @pytest.mark.live
 @pytest.mark.skipif(not REAL.is_dir(), reason=f"no real data sets at {REAL}")
-def test_real_articles_without_summaries_are_written_about_and_judged(workspace, tmp_path):
+def test_real_encyclopedia_articles_are_judged_by_their_first_sentences(workspace, tmp_path):
     articles = [json.loads(line) for line in (REAL / "gensim_docs/enwiki_docs.jsonl").open()]
-    text = max(articles[0], key=lambda key: len(str(articles[0][key])))
-    chosen = [a for a in articles if 500 <= len(a[text].split()) <= 700][:2]
-    with (tmp_path / "data/external/enwiki.jsonl").open("w") as file:
-        for i, article in enumerate(chosen):
-            file.write(json.dumps({"id": f"enwiki-{i}", "text": article[text]}) + "\n")
-    # A room large enough that the small generator comes to an end by itself.
-    table, _, _ = workspace(
-        source="external",
-        path="enwiki.jsonl",
-        columns={"id": "id", "text": "text"},
-        generate={"judge": JUDGE, "samples": 0, "max_tokens": 600},
-    )
+    column = max(articles[0], key=lambda key: len(str(articles[0][key])))
+    text = next(a[column] for a in articles if 500 <= count_tokens(a[column]) <= 900)
+    document = {"id": "enwiki", "text": text, "summary": text[:400].rpartition(".")[0] or text[:400]}
+    (tmp_path / "data/external/enwiki.jsonl").write_text(json.dumps(document))
+    columns = {"id": "id", "text": "text", "summary": "summary"}
+    table, _, _ = workspace("identical", source="external", path="enwiki.jsonl", columns=columns)
     check(table)

@@ -1,6 +1,5 @@
 """Scripted judges with a planted bias, through design, protocols, client, parser and metrics."""
 
-import asyncio
 import json
 import re
 from contextlib import asynccontextmanager
