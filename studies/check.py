@@ -17,7 +17,7 @@ from typing import Any
 from pydantic import BaseModel
 
 import studies
-from shared import params
+from shared import params, profiles
 from shared.errors import run_stage
 from shared.params import Common, ParamsError
 
@@ -30,14 +30,23 @@ def sections() -> Iterator[tuple[str, type[BaseModel]]]:
             yield found.name, import_module(module).Section
 
 
-def check(document: Mapping[str, Any], name: str = params.PARAMS.name) -> None:
-    """Raise ParamsError at the first part of the document that can't be used."""
+def check(
+    document: Mapping[str, Any], name: str = params.PARAMS.name, folder: Path = profiles.PROFILES
+) -> None:
+    """Raise ParamsError at the first part of the document that can't be used.
+
+    ``folder`` holds the profiles, one of which the document names.
+    """
     models = dict(sections())
     known = [*Common.model_fields, *models]
     for key in document:
         if key not in known:
             raise ParamsError(f"{name}: {key}: unknown section; {params.did_you_mean(key, known)}")
     common = params.parse_common(document, name)
+    try:
+        profiles.require(common.profile, folder)
+    except profiles.ProfileError as error:
+        raise ParamsError(f"{name}: profile: {error}") from None
     for section, model in models.items():
         params.parse_section(document, section, model, common, name)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from shared.judge.client import Client
 from shared.judge.records import Engine
+from shared.judge.slug import known_judge
 from shared.judge.store import Store
 from shared.params import Common, Judge
 
@@ -18,12 +19,14 @@ async def open_client(common: Common, slug: str) -> AsyncIterator[Client]:
 
     Raises
     ------
+    UserError
+        If there is no judge of that name.
     EngineError
         If the engine cannot be opened.
     StoreError
         If the store's file cannot be used.
     """
-    judge = common.judges[slug]
+    judge = common.judges[known_judge(slug, common.judges)]
     store = Store(Path(common.store))
     try:
         engine = open_engine(judge)
@@ -39,6 +42,7 @@ async def open_client(common: Common, slug: str) -> AsyncIterator[Client]:
             await engine.aclose()
     finally:
         store.close()
+
 
 
 def open_engine(judge: Judge) -> Engine:

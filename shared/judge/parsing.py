@@ -16,7 +16,7 @@ from shared.judge.records import Status
 
 _T = TypeVar("_T")
 
-PARSER_VERSION = 1
+PARSER_VERSION = 2
 """Raise it whenever some answer would be read otherwise than before."""
 
 MIN_SPAN_WORDS = 3
@@ -55,7 +55,8 @@ class Parsed:
 
     ``verdict`` is one of the allowed strings as the caller spelt it, and only where ``status`` is "ok"
     and a verdict was asked for. ``fields`` holds the rest (``rationale``, ``scores``, ``notes``, and what
-    else a JSON answer held); it is empty unless ``status`` is "ok".
+    else a JSON answer held, its keys in one spelling: ``Key point`` is ``key_point``); it is empty unless
+    ``status`` is "ok".
     """
 
     status: Status
@@ -92,12 +93,12 @@ def parse_verdict(text: str, finish_reason: str, allowed: Sequence[str], label: 
     Notes
     -----
     An answer that begins with ``{`` (or is one fenced JSON block) must be one valid JSON object without
-    duplicate keys, NaN or infinities, whose field is exactly one allowed string. Any other answer must
+    NaN, infinities or two keys that read the same, whose field is exactly one allowed string. Any other must
     have ``Verdict: <allowed>`` as its last line; bold, heading marks and a final full stop may stand
     around it. A line in a quotation, a ``>`` quote or code is not the judge's own; neither is anything
     after a quotation mark that is never closed. Where the judge's own words name another verdict after
-    the label elsewhere, there is none. In both forms, case, full-width letters, invisible characters and
-    the sign between words (space, ``_``, ``-``) do not matter.
+    the label elsewhere, there is none. In both forms, and in JSON keys, case, full-width letters, invisible
+    characters and the sign between words (space, ``_``, ``-``) do not matter.
 
     Examples
     --------
@@ -302,7 +303,7 @@ def _json_object(answer: str) -> dict[str, Any] | None:
     """The object, or None for anything but one valid object that can be written as UTF-8 again."""
     try:
         value = json.loads(
-            answer, object_pairs_hook=_without_duplicates, parse_constant=_refuse, parse_float=_finite
+            answer, object_pairs_hook=_by_spelling, parse_constant=_refuse, parse_float=_finite
         )
         json.dumps(value, ensure_ascii=False).encode()  # an escaped half surrogate raises here
     except (ValueError, RecursionError):
@@ -310,10 +311,12 @@ def _json_object(answer: str) -> dict[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
-def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    if len({key for key, _ in pairs}) < len(pairs):
-        raise ValueError("duplicate key")
-    return dict(pairs)
+def _by_spelling(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object with its keys in one spelling: ``verdict`` and ``Verdict`` are the same key, given twice."""
+    fields = {_form(key): value for key, value in pairs}
+    if len(fields) < len(pairs):
+        raise ValueError("two keys read the same")
+    return fields
 
 
 def _refuse(constant: str) -> None:
@@ -328,7 +331,7 @@ def _finite(digits: str) -> float:
 
 def _verdict_in_json(answer: str, forms: Mapping[str, str], label: str) -> Parsed | None:
     fields = _json_object(answer)
-    if fields is None or not isinstance(said := fields.pop(label, None), str):
+    if fields is None or not isinstance(said := fields.pop(_form(label), None), str):
         return None
     verdict = forms.get(_form(said))
     return None if verdict is None else Parsed("ok", verdict, fields)
@@ -433,19 +436,17 @@ def _cells_in_json(
         table = fields.pop(name)
     else:
         forms = {_form(candidate) for candidate in candidates}
-        table = {key: fields.pop(key) for key in list(fields) if _form(key) in forms}
+        table = {key: fields.pop(key) for key in list(fields) if key in forms}
     rows = {candidate: _pick(row, criteria) for candidate, row in _pick(table, candidates).items()}
     return fields, {(cand, criterion): row[criterion] for cand, row in rows.items() for criterion in row}
 
 
 def _pick(row: Any, names: Sequence[str]) -> dict[str, Any]:
-    """The values under the names, however the keys spell them; nothing where two keys are one name."""
+    """The values under the names; the keys are in one spelling already (`_by_spelling`)."""
     if not isinstance(row, dict):
         return {}
     forms = _by_form((name, name) for name in names)
-    known = [(forms[_form(key)], value) for key, value in row.items() if _form(key) in forms]
-    picked = dict(known)
-    return picked if len(picked) == len(known) else {}
+    return {forms[key]: value for key, value in row.items() if key in forms}
 
 
 def _cells_in_text(answer: str, pairs: Mapping[str, _Pair]) -> tuple[dict[str, Any], dict[_Pair, Any]]:

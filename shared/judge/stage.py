@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import tempfile
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -48,6 +49,7 @@ SCHEMA = pa.schema(
     ]
 )
 """Answers exactly as they came. A trial that failed has a last row with ``error`` and no text."""
+
 
 
 def ask_judge(
@@ -98,6 +100,11 @@ async def _ask_judge(
         print(f"{slug}: failed: {failure}")
     if failures and not answered:
         raise UserError(f"{slug}: no trial was answered; the last error: {failures[-1]}")
+    if failures:
+        print(
+            f"{slug}: {len(failures)} trials failed; to ask only those again, force the stage that asks "
+            f"{slug}: `dvc repro --force <this stage>`"
+        )
 
 
 class Recorder(Generic[T]):
@@ -138,19 +145,21 @@ class Recorder(Generic[T]):
 @contextmanager
 def _writer(out: Path) -> Iterator[Callable[[list[dict[str, Any]]], None]]:
     """Append rows to a Parquet file group by group, so that memory stays flat; all or nothing on disk."""
-    part = out.with_suffix(".part")
     waiting: list[dict[str, Any]] = []
-    with pq.ParquetWriter(part, SCHEMA) as file:
+    # A folder of its own, removed whatever happens: two stages at once never write to one file.
+    with tempfile.TemporaryDirectory(dir=out.parent, prefix=f".{out.name}.") as folder:
+        part = Path(folder, out.name)
+        with pq.ParquetWriter(part, SCHEMA) as file:
 
-        def flush() -> None:
-            file.write_table(pa.Table.from_pylist(waiting, SCHEMA))
-            waiting.clear()
+            def flush() -> None:
+                file.write_table(pa.Table.from_pylist(waiting, SCHEMA))
+                waiting.clear()
 
-        def write(rows: list[dict[str, Any]]) -> None:
-            waiting.extend(rows)
-            if len(waiting) >= ROWS_A_GROUP:
-                flush()
+            def write(rows: list[dict[str, Any]]) -> None:
+                waiting.extend(rows)
+                if len(waiting) >= ROWS_A_GROUP:
+                    flush()
 
-        yield write
-        flush()
-    part.replace(out)
+            yield write
+            flush()
+        part.replace(out)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import sqlite3
-import warnings
+import sys
 from dataclasses import asdict
 from pathlib import Path
+from types import NoneType
 from typing import Any
 
 import orjson
@@ -16,8 +17,19 @@ from shared.judge.records import Completion, EngineError
 FORMAT = 1
 """Version of a stored row. Rows of another version lie in a table of their own and are left alone."""
 
+PATIENCE_S = 30.0
+"""How long a run waits for another program that holds the file."""
+
 # As bytes: a damaged row need not be UTF-8, and is then a bad row rather than a broken database.
 _SELECT = f"SELECT CAST(completion AS BLOB) FROM responses_v{FORMAT} WHERE key=?"
+
+# What each of these fields must be in a stored row, in this order.
+_TEXT_AND_COUNTS = (str, str, str, int, int, int)
+
+# SQLite's primary result codes, by what helps.
+_NO_STORE = {sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT}
+_HELD = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL}
+_NO_ROOM = {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY}
 
 
 class StoreError(EngineError):
@@ -36,23 +48,28 @@ class Store:
     Raises
     ------
     StoreError
-        If the file is not a database that can be read and written.
+        If the file is not a database that can be read and written, here or in any method; the message
+        says what helps: where it is held by another program, or the disk is full, nothing is lost.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = Path(path)
         self.damaged = 0
-        self.path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StoreError(
+                f"{self.path}: its folder cannot be made ({error.strerror}: {error.filename}); "
+                "name another place in `store` in params.yaml"
+            ) from error
         try:
             self._db = self._open()
-        except sqlite3.DatabaseError as error:
-            raise StoreError(
-                f"{self.path}: not a usable answer store ({error}); move it away to start a new one"
-            ) from error
-        self._report_other_formats()
+            self._report_other_formats()
+        except sqlite3.Error as error:
+            raise self._error("cannot be opened", error) from error
 
     def _open(self) -> sqlite3.Connection:
-        db = sqlite3.connect(self.path, timeout=30, isolation_level=None)
+        db = sqlite3.connect(self.path, timeout=PATIENCE_S, isolation_level=None)
         db.execute("PRAGMA journal_mode=WAL")
         # In WAL mode NORMAL is safe against a killed process; only a power cut can lose the last answers.
         db.execute("PRAGMA synchronous=NORMAL")
@@ -68,28 +85,27 @@ class Store:
         )
         other = sorted(name for (name,) in names if name != f"responses_v{FORMAT}")
         if other:
-            warnings.warn(
-                f"{self.path}: answers of another store version ({', '.join(other)}) are left unused",
-                stacklevel=3,
-            )
+            self._warn(f"answers of another store version ({', '.join(other)}) are left unused")
+
+    def _warn(self, words: str) -> None:
+        print(f"warning: {self.path}: {words}", file=sys.stderr)
+
+    def _error(self, what: str, error: sqlite3.Error) -> StoreError:
+        return StoreError(f"{self.path}: {what} ({error}); {_advice(error, self.path)}")
 
     def get(self, key: str) -> Completion | None:
         """The stored completion, or None; a damaged row is reported and counts as absent."""
         try:
             row = self._db.execute(_SELECT, (key,)).fetchone()
         except sqlite3.Error as error:
-            raise StoreError(
-                f"{self.path}: cannot be read ({error}); move it away to start a new one"
-            ) from error
+            raise self._error("cannot be read", error) from error
         if row is None:
             return None
         try:
             return _completion(row[0])
-        except (ValueError, TypeError):
+        except (ValueError, TypeError, RecursionError):
             self.damaged += 1
-            warnings.warn(
-                f"{self.path}: damaged answer {key[:12]}... is ignored and asked again", stacklevel=2
-            )
+            self._warn(f"damaged answer {key[:12]}... is ignored and asked again")
             return None
 
     def put(self, key: str, fingerprint: str, completion: Completion) -> None:
@@ -98,7 +114,7 @@ class Store:
         Raises
         ------
         StoreError
-            If it cannot be written (disk full, locked by another run for over 30 s, read-only).
+            If it cannot be written (disk full, held by another program for over 30 s, read-only).
         """
         body = json.dumps(asdict(completion), ensure_ascii=True)
         try:
@@ -106,21 +122,40 @@ class Store:
                 f"INSERT OR REPLACE INTO responses_v{FORMAT} VALUES (?, ?, ?)", (key, fingerprint, body)
             )
         except sqlite3.Error as error:
-            raise StoreError(f"{self.path}: an answer could not be written ({error})") from error
+            raise self._error("an answer could not be written", error) from error
 
     def __len__(self) -> int:
-        return int(self._db.execute(f"SELECT count(*) FROM responses_v{FORMAT}").fetchone()[0])
+        try:
+            return int(self._db.execute(f"SELECT count(*) FROM responses_v{FORMAT}").fetchone()[0])
+        except sqlite3.Error as error:
+            raise self._error("cannot be read", error) from error
 
     def close(self) -> None:
         self._db.close()
 
 
+def _advice(error: sqlite3.Error, path: Path) -> str:
+    """What helps. A file is to be moved away only where it is itself at fault: it holds paid answers."""
+    code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF  # the rest tells the variant
+    if code in _NO_STORE:
+        return f"move it away to start a new one (`sqlite3 {path} .recover` saves what can be read)"
+    if code in _HELD:
+        return "another program holds it: close that and run again"
+    if code in _NO_ROOM:
+        return "the disk is full or read-only: free space, or make it writable, and run again"
+    return "name another file in `store` in params.yaml, in a folder that can be written"
+
+
 def _completion(body: bytes) -> Completion:
-    """The completion of a row; ValueError or TypeError where the row is damaged."""
-    completion = Completion(**_loads(body))
-    if not isinstance(completion.text, str) or not isinstance(completion.finish_reason, str):
-        raise TypeError("text and finish_reason must be strings")
-    return completion
+    """The completion of a row; ValueError, TypeError or RecursionError where the row is damaged."""
+    done = Completion(**_loads(body))
+    # One comparison of types: this runs at each lookup.
+    counts = (type(done.prompt_tokens), type(done.cached_tokens), type(done.completion_tokens))
+    if (type(done.text), type(done.finish_reason), type(done.model), *counts) != _TEXT_AND_COUNTS:
+        raise TypeError("texts must be strings, and numbers of tokens integers")
+    if type(done.seconds) not in (float, int) or type(done.logprobs) not in (list, NoneType):
+        raise TypeError("seconds must be a number, and logprobs a list")
+    return done
 
 
 def _loads(body: bytes) -> Any:

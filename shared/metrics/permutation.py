@@ -63,9 +63,7 @@ def sign_flip_test(
     return _p_value(float(effects.sum()), null, exact, alternative)
 
 
-def mean_difference_test(
-    first: Array, second: Array, permutations: int, rng: np.random.Generator
-) -> float:
+def mean_difference_test(first: Array, second: Array, permutations: int, rng: np.random.Generator) -> float:
     """One-sided p-value of the first group's mean being above the second's, the groups being independent.
 
     Parameters

@@ -57,6 +57,9 @@ def markdown(rows: pd.DataFrame) -> str:
     header = [_inline(name) for name in rows.columns]
     return tabulate(cells, header, tablefmt="pipe", disable_numparse=True)
 
+NAMES = ("quantity", "judge", "scheme", "condition", "published_id", "profile", "fingerprint")
+"""Columns of names: a fingerprint such as 123e45678901 is no number."""
+
 
 def write(path: Path, rows: pd.DataFrame, page: Iterable[str]) -> None:
     """Write a table and its page.
@@ -85,7 +88,8 @@ def write(path: Path, rows: pd.DataFrame, page: Iterable[str]) -> None:
 
 def read(path: Path) -> pd.DataFrame:
     """A table as `write` wrote it: ``n/a`` is nan, a text that is lacking is ``""``."""
-    return pd.read_csv(path, keep_default_na=False, na_values=[NOT_AVAILABLE])
+    names = dict.fromkeys(NAMES, str)
+    return pd.read_csv(path, keep_default_na=False, na_values=[NOT_AVAILABLE], dtype=names)
 
 
 def _written(column: pd.Series) -> pd.Series:

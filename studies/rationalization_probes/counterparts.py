@@ -45,6 +45,7 @@ SYSTEMS: Mapping[str, str] = {
 
 _OUTCOME_TABLES = {"blind": 2, "truth": 3, "flip": 4, "placebo": 5}
 _SHIFT_TABLES = {"truth": 6, "flip": 7, "placebo": 8}
+_SHIFTS_PRINTED = ("lds", "ols", "ts")
 
 _OF_SHARES: Mapping[str, Callable[[Array], Array]] = {
     "share_12": lambda shares: shares[..., 0],
@@ -115,13 +116,18 @@ def of(
     Counterpart
         `NONE` where the paper has no such quantity. Shares are of each printed row's own total: two rows
         add up to 1,005. Tables 9 and 10 tell no scheme, so that their numbers stand beside every scheme;
-        Table 10 had the labels shown, so that it stands beside Truth and Flip alone.
+        Table 10 had the labels shown, so that it stands beside Truth and Flip alone. Shifts on equal pairs
+        follow from the counts of Tables 2-5; those that Tables 6-8 print are of two samples.
     """
     if kind == "extractive" and quantity in _OF_SHARES and system in SYSTEMS:
         return _shares(9, SYSTEMS[system], quantity)
     if kind == "identical" and quantity in _OF_SHARES and condition in ("truth", "flip"):
         return _shares(10, "identical", quantity)
-    if kind != "equal" or scheme not in SCHEMES:
+    if scheme not in SCHEMES:
+        return NONE
+    if kind == "samples" and quantity in _SHIFTS_PRINTED and condition in _SHIFT_TABLES:
+        return _printed_shifts(quantity, SCHEMES[scheme], condition, coding)
+    if kind != "equal":
         return NONE
     if quantity in _OF_SHARES and condition in _OUTCOME_TABLES:
         return _shares(_OUTCOME_TABLES[condition], f"{SCHEMES[scheme]}.{condition}", quantity)
@@ -144,17 +150,23 @@ def _shares(table: int, row: str, quantity: str) -> Counterpart:
 
 
 def _moved(quantity: str, scheme: str, probe: str, coding: str) -> Counterpart:
-    """A function of the shift of the shares from Table 2 to the probe's table."""
+    """A function of the shift of the shares from Table 2 to the probe's table, which no cell prints."""
     side = _favoured(probe, coding)
     values = {
         judge: float(_OF_SHIFTS[quantity](shifts(outcome_shares(blind), _probed(judge, scheme, probe), side)))
         for (judge, name), blind in _counts(2).items()
         if name == f"{scheme}.blind"
     }
-    if side != _favoured(probe, "paper"):
-        return Counterpart(values, {})
-    ids = _printed(_SHIFT_TABLES[probe], f"{scheme}.{probe}", quantity, values)
-    return Counterpart(values, {judge: Cell(id, published.value(id)) for judge, id in ids.items()})
+    return Counterpart(values, {})
+
+
+def _printed_shifts(quantity: str, scheme: str, probe: str, coding: str) -> Counterpart:
+    """A column of Tables 6-8, whose numbers are of section 4.3's side."""
+    if _favoured(probe, coding) != _favoured(probe, "carrier"):
+        return NONE
+    ids = _printed(_SHIFT_TABLES[probe], f"{scheme}.{probe}", quantity, _slugs().values())
+    cells = {judge: Cell(id, published.value(id)) for judge, id in ids.items()}
+    return Counterpart({judge: cell.value for judge, cell in cells.items()}, cells)
 
 
 def _probed(judge: str, scheme: str, probe: str) -> Array:

@@ -30,6 +30,10 @@ class Edit:
     note: str = ""
 
     def __post_init__(self) -> None:
+        for name in ("kind", "before", "after", "note"):
+            value = getattr(self, name)  # out of a file: anything that JSON holds
+            if not isinstance(value, str):
+                raise ValueError(f"damage: {name} is not a text but {type(value).__name__}")
         if self.kind not in KINDS:
             raise ValueError(f"damage: unknown kind {self.kind!r}; use one of {', '.join(KINDS)}")
         if not self.before or self.before == self.after:

@@ -23,8 +23,9 @@ from studies.rationalization_probes.documents import (
     load,
     load_embedded,
     raise_for,
+    visible,
 )
-from studies.rationalization_probes.params import Section
+from studies.rationalization_probes.params import Section, SetName, TrialSet
 
 ITEMS = Path("data/rationalization_probes/items.parquet")
 GENERATED = Path("data/rationalization_probes/generated.jsonl")
@@ -46,6 +47,9 @@ MADE_OF: Mapping[Kind, tuple[str, str]] = {
 
 Record = dict[str, Any]
 """A line of ``generated.jsonl``; see `generate.Text`."""
+
+USED = ("document", "digest", "text_name", "status", "text", "generator")
+"""The texts of a record that this stage reads."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,16 +76,16 @@ class Item:
     neutralised: int
 
 
-def items_of(document: Document, sentences: int, seed: int) -> Iterator[Item]:
+def items_of(document: Document, sentences: int | None, seed: int) -> Iterator[Item]:
     """The items that a document's texts allow, in the order of `KINDS`.
 
     Parameters
     ----------
     document : Document
         A kind is left out where a text that it needs is lacking, and where a generator wrote the same
-        text twice: that pair would be an identical one under another name.
-    sentences : int
-        Sentences of an extractive summary.
+        text twice (to a reader's eye): that pair would be an identical one under another name.
+    sentences : int or None
+        Sentences of an extractive summary; None: no extract is made.
     seed : int
         Decides, with the item's id, which of two equal texts is candidate 1.
 
@@ -91,6 +95,11 @@ def items_of(document: Document, sentences: int, seed: int) -> Iterator[Item]:
         ``<id>:equal`` (two paraphrases), ``<id>:identical`` (the summary twice), ``<id>:samples`` (the
         first two), ``<id>:extractive:<system>`` for each system, ``<id>:damage:<level>`` (paraphrase 1
         against the damaged paraphrase 2) for each level.
+
+    Raises
+    ------
+    DocumentError
+        If an extract is wanted of a document without words.
     """
     if pair := _pair(document.paraphrase_1, document.paraphrase_2):
         yield _item(document, "equal", *_drawn(pair, seed, document.id, "equal"))
@@ -98,10 +107,19 @@ def items_of(document: Document, sentences: int, seed: int) -> Iterator[Item]:
         yield _item(document, "identical", document.summary, document.summary)
     if pair := _pair(*document.samples[:2]):
         yield _item(document, "samples", *_drawn(pair, seed, document.id, "samples"))
-    if document.summary:
-        for system, extract in extractive.summarise(document.text, sentences).items():
+    if document.summary and sentences is not None:
+        for system, extract in _extracts(document, sentences).items():
             yield _item(document, "extractive", document.summary, extract, system=system)
     yield from damage_items(document)
+
+
+def _extracts(document: Document, sentences: int) -> dict[extractive.System, str]:
+    try:
+        return extractive.summarise(document.text, sentences)
+    except ValueError as error:
+        raise DocumentError(
+            f"{document.id}: {error}; remove the document, or sets.extractive from params.yaml"
+        ) from error
 
 
 def damage_items(document: Document) -> Iterator[Item]:
@@ -111,24 +129,36 @@ def damage_items(document: Document) -> Iterator[Item]:
             yield _item(document, "damage", pair[0], damaged, level=level)
 
 
-def borrowed_ladder(documents: Sequence[Document], embedded: Iterable[Document]) -> list[Item]:
-    """The embedded documents' damage items, for documents none of which has a ladder of its own.
+def with_ladder(
+    items: Sequence[Item], embedded: Iterable[Document], levels: Sequence[int] = ()
+) -> list[Item]:
+    """The items, the embedded documents' ladder in place of one that lacks a wanted level.
 
     The ladder asks whether a judge can tell a damaged text from an undamaged one, and any document
-    serves for that; without one no judge could pass the competence gate.
+    serves for that; without one no judge could pass the competence gate. It comes whole, so that its
+    levels differ in nothing but the number of errors.
+
+    Parameters
+    ----------
+    items : sequence of Item
+    embedded : iterable of Document
+    levels : sequence of int
+        The wanted ones; none: any ladder will do.
 
     Raises
     ------
     DocumentError
         If two documents of the same id would be taken for one.
     """
-    if any(document.damage for document in documents):
-        return []
-    ids = {document.id for document in documents}
-    embedded = list(embedded)
+    own = {item.level for item in items if item.kind == "damage"}
+    borrowed = [item for document in embedded for item in damage_items(document)]
+    if (own and own.issuperset(levels)) or not {item.level for item in borrowed}.issuperset(levels):
+        return list(items)
+    clusters = {item.cluster for item in items}
     told = "is the id of an embedded document too, whose damage ladder is used; rename yours"
-    raise_for([f"{document.id}: {told}" for document in embedded if document.id in ids])
-    return [item for document in embedded for item in damage_items(document)]
+    doubled = dict.fromkeys(item.cluster for item in borrowed if item.cluster in clusters)
+    raise_for([f"{name}: {told}" for name in doubled])
+    return [item for item in items if item.kind != "damage"] + borrowed
 
 
 def table(items: Iterable[Item]) -> pd.DataFrame:
@@ -151,11 +181,25 @@ def read_generated(file: Path) -> list[Record]:
     Raises
     ------
     DocumentError
-        If it has not run.
+        If it has not run, or a line is damaged.
     """
     if not file.is_file():
         raise DocumentError(f"{file} is absent; run the generate stage first")
-    return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+    # Only "\n" ends a record: a text may hold any other character that str.splitlines splits at.
+    lines = enumerate(file.read_bytes().split(b"\n"), start=1)
+    return [_record(line, f"{file}:{at}") for at, line in lines if line.strip()]
+
+
+def _record(line: bytes, where: str) -> Record:
+    try:
+        record = json.loads(line)
+    except (ValueError, RecursionError):
+        record = None
+    if not isinstance(record, dict) or not all(isinstance(record.get(key), str) for key in USED):
+        raise DocumentError(
+            f"{where}: not a record of a text; remove the file and run the generate stage again"
+        )
+    return record
 
 
 def with_generated(
@@ -163,7 +207,8 @@ def with_generated(
 ) -> list[Document]:
     """The documents, their gaps filled with the generator's texts.
 
-    Only answers of status ``ok`` are used, and a text that the document has is never replaced.
+    Only answers of status ``ok`` that show something are used, and a text that the document has is
+    never replaced.
 
     Raises
     ------
@@ -184,7 +229,7 @@ def _stale(document: Document, records: Iterable[Record], generator: str) -> boo
 
 
 def _filled(document: Document, records: Iterable[Record], writer: str) -> Document:
-    good = [r for r in records if r["status"] == "ok"]
+    good = [r for r in records if r["status"] == "ok" and visible(r["text"])]
     texts: dict[str, Any] = {r["text_name"]: r["text"] for r in good if r["text_name"] != "samples"}
     samples = tuple(r["text"] for r in good if r["text_name"] == "samples")
     if samples:
@@ -210,10 +255,44 @@ def check_sets(
         have = set(items.loc[items["kind"] == kind, "cluster"])
         if not have:
             raise DocumentError(f"sets.{kind}: no document allows such an item; {_fix(kind, generated)}")
-        # One ladder serves all: a document of its own need not have any (see `borrowed_ladder`).
+        # One ladder serves all: a document of its own need not have any (see `with_ladder`).
         if kind != "damage" and not generated:
             lacking = [document.id for document in documents if document.id not in have]
             raise_for([f"{name}: no texts for {kind} items; {_fix(kind, generated)}" for name in lacking])
+
+
+def check_levels(items: pd.DataFrame, wanted: Iterable[int]) -> None:
+    """Every wanted number of errors is on some ladder.
+
+    Raises
+    ------
+    DocumentError
+        Naming the levels that lack, and those that there are.
+    """
+    have = sorted(set(items.loc[items["kind"] == "damage", "level"]))
+    lacking = [level for level in wanted if level not in have]
+    if lacking:
+        raise DocumentError(
+            f"sets.damage.levels: no document has {_listed(lacking)} recorded errors; "
+            f"the levels that there are: {_listed(have) or 'none'}"
+        )
+
+
+def shortfalls(items: pd.DataFrame, sets: Mapping[SetName, TrialSet]) -> list[str]:
+    """One line for each set that asks for more documents than allow such an item."""
+    lines = []
+    for kind, wanted in sets.items():
+        rows = items[(items["kind"] == kind) & (items["level"].isin(wanted.levels or [0]))]
+        have = rows["cluster"].nunique()
+        if wanted.items is not None and have < wanted.items:
+            lines.append(
+                f"note: sets.{kind}.items asks for {wanted.items} documents; {have} allow such an item"
+            )
+    return lines
+
+
+def _listed(numbers: Iterable[int]) -> str:
+    return ", ".join(map(str, numbers))
 
 
 def report(items: pd.DataFrame, documents: Sequence[Document]) -> str:
@@ -243,10 +322,12 @@ def build(section: Section, external_dir: Path, seed: int) -> tuple[pd.DataFrame
     if generator is not None:
         documents = with_generated(documents, read_generated(GENERATED), generator)
     documents = arrange(documents, seed)
-    items = [item for d in documents for item in items_of(d, section.extractive_sentences, seed)]
-    items += borrowed_ladder(documents, arrange(load_embedded(), seed))
-    frame = table(items)
+    sentences = section.extractive_sentences if "extractive" in section.sets else None
+    levels = section.sets["damage"].levels or () if "damage" in section.sets else ()
+    items = [item for document in documents for item in items_of(document, sentences, seed)]
+    frame = table(with_ladder(items, arrange(load_embedded(), seed), levels))
     check_sets(frame, documents, section.sets, generated=generator is not None)
+    check_levels(frame, levels)
     return frame, documents
 
 
@@ -256,12 +337,17 @@ def main() -> None:
     ITEMS.parent.mkdir(parents=True, exist_ok=True)
     items.to_parquet(ITEMS, index=False)
     print(report(items, documents))
+    for line in shortfalls(items, section.sets):
+        print(line)
 
 
 def _pair(*texts: str | None) -> tuple[str, str] | None:
-    """Two texts that are there and differ, or None."""
+    """Two texts that are there and differ to a reader's eye, or None."""
     first, second = (*texts, None, None)[:2]
-    return (first, second) if first and second and first != second else None
+    if first is None or second is None:
+        return None
+    one, two = visible(first), visible(second)
+    return (first, second) if one and two and one != two else None
 
 
 def _drawn(pair: tuple[str, str], seed: int, document: str, kind: str) -> tuple[str, str]:

@@ -15,7 +15,8 @@ from typing import Any
 import pandas as pd
 
 from shared.draws import draw
-from shared.errors import run_stage
+from shared.errors import UserError, run_stage
+from shared.frames import read
 from shared.params import load
 from studies.rationalization_probes.params import Section, TrialSet
 
@@ -96,7 +97,9 @@ def _carrier(item: str, probe: str, seed: int) -> int:
 
 def main() -> None:
     common, params = load("rationalization_probes", Section)
-    trials = design(pd.read_parquet(ITEMS), params, common.seed)
+    trials = design(read(ITEMS, "data"), params, common.seed)
+    if trials.empty:
+        raise UserError("rationalization_probes.sets: no set finds an item, so that there is no trial")
     trials.to_parquet(TRIALS, index=False)
     print(f"{len(trials)} trials of {trials['item'].nunique()} items")
 

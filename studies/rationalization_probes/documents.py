@@ -9,11 +9,13 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from dataclasses import field as attribute
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from shared.draws import number
 from shared.errors import UserError
+from shared.judge.hygiene import neutralise
 from studies.rationalization_probes.damage import Edit, ladder
 from studies.rationalization_probes.params import Documents
 
@@ -129,6 +131,18 @@ def load_embedded(folder: Path = EMBEDDED) -> list[Document]:
     return [_document(row, _columns({}, rows), "llm") for _, row in rows]
 
 
+def visible(text: str) -> str:
+    """What a judge sees of a text: neutralised, runs of white space as one space.
+
+    Whether a text is there at all, and whether two are the same, is asked of this form: texts that
+    differ only in characters that show nothing are one text.
+
+    >>> visible("one\\u200b\\n  text\\ufeff ")
+    'one text'
+    """
+    return " ".join(neutralise(text)[0].split())
+
+
 def count_tokens(text: str) -> int:
     """Words and punctuation marks of a text: runs of word characters, and every other mark alone.
 
@@ -170,7 +184,7 @@ def raise_for(problems: Sequence[str]) -> None:
     """Raise one `DocumentError` that lists the problems (at most ten), if there are any."""
     if not problems:
         return
-    shown = "; ".join(problems[:SHOWN])
+    shown = "; ".join(" ".join(problem.split()) for problem in problems[:SHOWN])  # an id may hold line ends
     more = f"; and {len(problems) - SHOWN} more" if len(problems) > SHOWN else ""
     raise DocumentError(f"{len(problems)} problem{'s' * (len(problems) > 1)} with documents: {shown}{more}")
 
@@ -297,7 +311,7 @@ def _document(row: Mapping[str, Any], columns: Mapping[str, str], provenance: st
 
 
 def _text(value: Mapping[str, Any], key: str) -> str | None:
-    """A text, stripped and with ``\\n`` line ends, or None where there is none (null or blank)."""
+    """A text, stripped and with ``\\n`` line ends, or None where there is none to see (null or blank)."""
     text = value[key]
     if text is None:
         return None
@@ -307,7 +321,7 @@ def _text(value: Mapping[str, Any], key: str) -> str | None:
         text.encode()
     except UnicodeEncodeError:
         raise ValueError(f"{key} is not UTF-8 (it holds half of a surrogate pair)") from None
-    return text.replace("\r\n", "\n").replace("\r", "\n").strip() or None
+    return text.replace("\r\n", "\n").replace("\r", "\n").strip() if visible(text) else None
 
 
 def _missing(key: str) -> str:
@@ -323,6 +337,8 @@ def _samples(value: Any) -> tuple[str, ...]:
 
 
 def _edits(value: Any) -> tuple[Edit, ...]:
+    if value is not None and not isinstance(value, list | tuple):
+        raise ValueError(f"damage is not a list but {type(value).__name__}")
     try:
         return tuple(Edit(**edit) for edit in value or ())
     except TypeError as error:
@@ -330,7 +346,7 @@ def _edits(value: Any) -> tuple[Edit, ...]:
 
 
 def _length_problems(documents: Iterable[Document], least: int, most: int) -> list[str]:
-    counts = ((document.id, count_tokens(document.text)) for document in documents)
+    counts = ((document.id, count_tokens(visible(document.text))) for document in documents)
     return [
         f"{name}: {count} tokens, outside documents.tokens ({least} to {most})"
         for name, count in counts
@@ -339,15 +355,15 @@ def _length_problems(documents: Iterable[Document], least: int, most: int) -> li
 
 
 def _duplicates(documents: Iterable[Document]) -> list[str]:
-    """Ids used twice, and texts equal but for white space: each would count as two clusters."""
+    """Ids used twice, and texts that look the same: each would count as two clusters."""
     problems = []
     ids: set[str] = set()
     texts: dict[str, str] = {}
     for document in documents:
-        if document.id in ids:
+        if (shown := visible(document.id)) in ids:
             problems.append(f"{document.id}: id used twice")
-        ids.add(document.id)
-        first = texts.setdefault(" ".join(document.text.split()), document.id)
+        ids.add(shown)
+        first = texts.setdefault(visible(document.text), document.id)
         if first != document.id:
             problems.append(f"{document.id}: same text as {first}")
     return problems
@@ -356,10 +372,22 @@ def _duplicates(documents: Iterable[Document]) -> list[str]:
 def _text_problems(documents: Iterable[Document]) -> list[str]:
     problems = []
     for document in documents:
-        if document.paraphrase_1 is not None and document.paraphrase_1 == document.paraphrase_2:
+        one, two = visible(document.paraphrase_1 or ""), visible(document.paraphrase_2 or "")
+        if one and one == two:
             problems.append(f"{document.id}: paraphrase_1 and paraphrase_2 are the same text")
-        try:
-            ladder(document.paraphrase_2 or "", document.damage)
-        except ValueError as error:
-            problems.append(f"{document.id}: {error}")
+        problems += [f"{document.id}: {problem}" for problem in _ladder_problems(document)]
     return problems
+
+
+def _ladder_problems(document: Document) -> list[str]:
+    """Errors that cannot be put into paraphrase 2, or that nobody would see there."""
+    text = document.paraphrase_2 or ""
+    try:
+        rungs = [visible(version) for version in (text, *ladder(text, document.damage))]
+    except ValueError as error:
+        return [str(error)]
+    return [
+        f"damage {level}: changes nothing that a reader sees; change a word"
+        for level, (before, after) in enumerate(pairwise(rungs), start=1)
+        if before == after
+    ]

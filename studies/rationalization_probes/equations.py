@@ -40,22 +40,6 @@ def outcome_indicators(verdicts: pd.Series, favoured: pd.Series | None = None) -
     return np.column_stack([verdicts == one, verdicts == other, verdicts == "tie"]).astype(float)
 
 
-def outcome_counts(verdicts: pd.Series) -> Array:
-    """How often each outcome came.
-
-    Parameters
-    ----------
-    verdicts : Series of {"1", "2", "tie"}
-        Identity coding; missing ones are not counted.
-
-    Returns
-    -------
-    ndarray, shape (3,)
-        In the order of `OUTCOMES`.
-    """
-    return outcome_indicators(verdicts).sum(axis=0)
-
-
 def outcome_shares(counts: npt.ArrayLike, total: npt.ArrayLike | None = None) -> Array:
     """p_o = Pr(r = o), the share of each outcome (section 4.3).
 
@@ -104,7 +88,7 @@ def neutrality_signed(shares: npt.ArrayLike) -> Array:
 
 
 def neutrality_deviation(shares: npt.ArrayLike) -> Array:
-    """ND_B = |2 p_{12|no tie} - 1| (1 - t), the paper's neutrality deviation (section 4.3).
+    """ND_B = |2 p_{12|no tie} - 1| (p_12 + p_21), the paper's neutrality deviation (section 4.3).
 
     Parameters
     ----------
@@ -118,7 +102,8 @@ def neutrality_deviation(shares: npt.ArrayLike) -> Array:
 
     Notes
     -----
-    It equals |p_12 - p_21| where it is defined and the shares add up to 1. Being a size it is above 0 by
+    It equals |p_12 - p_21| where it is defined. The paper writes 1 - t for p_12 + p_21, which is the same
+    unless unparsed answers are in the denominator: these show no preference. Being a size it is above 0 by
     noise alone: lead with `neutrality_signed`.
 
     Examples
@@ -126,8 +111,8 @@ def neutrality_deviation(shares: npt.ArrayLike) -> Array:
     >>> round(float(neutrality_deviation([0.097, 0.063, 0.84])), 3)
     0.034
     """
-    p12, p21, tie = np.moveaxis(np.asarray(shares, dtype=float), -1, 0)
-    return np.abs(2 * ratio(p12, p12 + p21) - 1) * (1 - tie)
+    p12, p21, _ = np.moveaxis(np.asarray(shares, dtype=float), -1, 0)
+    return np.abs(2 * ratio(p12, p12 + p21) - 1) * (p12 + p21)
 
 
 class Shifts(NamedTuple):
@@ -180,7 +165,7 @@ def lao(shift: Shifts, epsilon: float = 0.0) -> Array:
     Notes
     -----
     It is a ratio: a thousandth of the mass moving by chance gives the same 1.0 as half of it. Read it
-    beside LDS and what noise alone gives.
+    beside LDS and what a cue line without information gives.
 
     Examples
     --------

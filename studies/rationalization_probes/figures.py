@@ -19,7 +19,7 @@ from shared.frames import rows_of
 from shared.reporting.figures import GREY, INK, LIGHT, MARKERS, Caption, save, style
 from shared.reporting.tables import NOT_AVAILABLE, TOO_FEW, read
 from studies.rationalization_probes import counterparts
-from studies.rationalization_probes.pages import INSTRUMENT_CHECK, SCHEME_NAMES
+from studies.rationalization_probes.pages import GATE_NOTES, INSTRUMENT_CHECK, SCHEME_NAMES
 from studies.rationalization_probes.tables import FOLDER as TABLES
 
 FOLDER = Path("figures/rationalization_probes")
@@ -35,13 +35,21 @@ class FiguresError(UserError):
 
 @dataclass(frozen=True, slots=True)
 class Plot:
-    """A figure of one quantity by scheme: where it stands, how it is called, the range of its axis."""
+    """A figure of one quantity by scheme: where it stands, how it is called, the range of its axis.
+
+    ``note`` is what a reader must know beside the title.
+    """
 
     table: str
     quantity: str
     title: str
     axis: str
     bounds: tuple[float, float] = (0, 1)
+    note: str = ""
+
+    @property
+    def caption(self) -> str:
+        return f"{self.title}; {self.note}" if self.note else self.title
 
 
 _LAO = "LAO: share of all movement\nthat goes to the cue's candidate"
@@ -56,6 +64,7 @@ PLOTS = {
         "Neutrality under Blind",
         "[1,2] minus [2,1] on equal pairs\n(its size is the paper's ND)",
         (-1, 1),
+        "confounded with the place on the screen at one drawn order per item (share_first_shown, Table 2)",
     ),
     "figure_04a_lao_truth": Plot("table_03_truth", "lao", "Label anchoring under Truth", _LAO),
     "figure_04b_lao_flip": Plot("table_04_flip", "lao", "Label anchoring under Flip", _LAO),
@@ -87,11 +96,14 @@ def draw_marks(plot: Plot, rows: pd.DataFrame) -> Figure:
     Returns
     -------
     Figure
-        Judges that failed the gate are grey on a hatched ground; what is undefined is marked n/a; thick grey
-        bars are what noise alone gives, for a quantity that noise alone keeps above 0.
+        Judges that have not passed the gate are grey, those that failed it on a hatched ground; what is
+        undefined is marked n/a. Of LAO, which noise alone keeps above 0, thick grey bars are its range if
+        Blind and probe were exchangeable, and a dotted line what an empty label line gives.
     """
-    rows = rows[(rows["quantity"] == plot.quantity) & rows["coding"].fillna("").isin(["", "carrier"])]
+    rows = rows[(rows["quantity"] == plot.quantity) & (rows["kind"] == "equal")]
+    rows = rows[rows["coding"].fillna("").isin(["", "carrier"])]
     figure, axes = _canvas(plot.title, 3.9)
+    axes.set_title(plot.note, fontsize=8, color=GREY)
     if rows.empty:
         return _not_run(figure, axes)
     judges, schemes = list(rows["judge"].unique()), _schemes(rows)
@@ -113,18 +125,25 @@ def _slot(judges: Sequence[str], judge: str) -> float:
 
 
 def _mark(axes: Axes, x: float, row: dict[str, Any], marker: str, bounds: tuple[float, float]) -> None:
-    failed = row["gate"] == "failed"
-    colour = GREY if failed else INK
-    if failed:
+    colour = _ink(row["gate"])
+    if row["gate"] == "failed":
         axes.axvspan(x - 0.07, x + 0.07, facecolor="none", edgecolor="#c9c9c9", hatch="////", lw=0, zorder=0)
     if pd.isna(row["value"]):
         axes.text(x, sum(bounds) / 2, NOT_AVAILABLE, ha="center", va="center", color=GREY, fontsize=8)
         return
-    if row["quantity"] == "lao" and pd.notna(row["floor_low"]):
-        axes.plot([x, x], [row["floor_low"], row["floor_high"]], color="#c9c9c9", lw=7, solid_capstyle="butt")
+    if row["quantity"] == "lao":
+        axes.plot([x, x], [row["null_low"], row["null_high"]], color="#c9c9c9", lw=7, solid_capstyle="butt")
+        beside = x + 0.06
+        axes.plot([beside, beside], [row["floor_low"], row["floor_high"]], color=GREY, lw=0.9, ls=":")
+        axes.plot(beside, row["floor_value"], "_", color=GREY, ms=6, clip_on=False)
     if pd.notna(row["ci_low"]):
         axes.plot([x, x], [row["ci_low"], row["ci_high"]], color=colour, lw=1.1)
     axes.plot(x, row["value"], marker, color=colour, ms=6, clip_on=False, zorder=3)
+
+
+def _ink(gate: str) -> str:
+    """Black only for what passed the gate."""
+    return INK if gate == "passed" else GREY
 
 
 def _paper(axes: Axes, position: int, quantity: str, scheme: str, condition: str) -> None:
@@ -184,7 +203,7 @@ _REVISED = Plot("revision", "revision_rate", "", "share of verdicts that changed
 def _stack(axes: Axes, x: float, cell: pd.DataFrame) -> None:
     """One bar: the directions add up to the revision rate, which carries the interval."""
     total = cell.loc["revision_rate"].to_dict()
-    colour = GREY if total["gate"] == "failed" else INK
+    colour = _ink(total["gate"])
     if total["gate"] == "failed":
         axes.axvspan(x - 0.14, x + 0.14, facecolor="none", edgecolor="#c9c9c9", hatch="////", lw=0, zorder=0)
     if pd.isna(total["value"]):
@@ -269,14 +288,19 @@ def _shared_keys(rows: pd.DataFrame) -> list[Line2D | Patch]:
         Line2D([], [], ls="", marker="o", mfc="white", mec=GREY, ms=4, label="paper (five judges)")
     ]
     if (rows["quantity"] == "lao").any():
-        keys.append(Line2D([], [], color="#c9c9c9", lw=7, label="by noise alone"))
+        keys += [
+            Line2D([], [], color="#c9c9c9", lw=7, label="if Blind and probe were exchangeable"),
+            Line2D([], [], color=GREY, lw=0.9, ls=":", marker="_", ms=6, label="an empty label line"),
+        ]
+    if (rows["gate"] == "too few to tell").any():
+        keys.append(Patch(facecolor=GREY, lw=0, label=GATE_NOTES["too few to tell"]))
     if (rows["gate"] == "failed").any():
         keys.append(Patch(facecolor="none", edgecolor="#c9c9c9", hatch="////", lw=0, label=INSTRUMENT_CHECK))
     return keys
 
 
 def _legend(figure: Figure, keys: Sequence[Line2D | Patch]) -> None:
-    figure.legend(handles=list(keys), loc="outside lower left", ncols=min(5, len(keys)), fontsize=8)
+    figure.legend(handles=list(keys), loc="outside lower left", ncols=min(3, len(keys)), fontsize=8)
 
 
 # --- The stage --------------------------------------------------------------------------------------
@@ -293,7 +317,7 @@ def write_all(tables: Path = TABLES, folder: Path = FOLDER) -> None:
     with style():
         for name, plot in PLOTS.items():
             rows, source = _read(tables, plot.table)
-            save(draw_marks(plot, rows), folder / f"{name}.svg", Caption(plot.title, source))
+            save(draw_marks(plot, rows), folder / f"{name}.svg", Caption(plot.caption, source))
         rows, source = _read(tables, "revision")
         title = "Revision after the labels are revealed"
         save(draw_revision(rows), folder / f"{REVISION}.svg", Caption(title, source))

@@ -5,14 +5,16 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
+import tempfile
+from collections import defaultdict
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from shared.draws import number
-from shared.errors import run_stage
+from shared.errors import UserError, run_stage
 from shared.judge.client import Client
-from shared.judge.hygiene import neutralise
+from shared.judge.hygiene import neutralise, replace_surrogates
 from shared.judge.opening import open_client
 from shared.judge.parsing import status_before_reading
 from shared.judge.prompts import render
@@ -24,6 +26,9 @@ from studies.rationalization_probes.params import Section
 
 GENERATED = Path("data/rationalization_probes/generated.jsonl")
 PROMPTS = Path(__file__).parent / "prompts"
+
+SHOWN = 3
+"""At most so many documents that were not written are named in the error that ends the stage."""
 
 TEMPERATURE = 0.8
 """Of paraphrases and samples, which must differ from one another; the summary is written at 0."""
@@ -64,6 +69,15 @@ class Text:
 
 
 @dataclass(frozen=True, slots=True)
+class Written:
+    """A document's texts, in order; ``failure`` is what ended the writing, and the texts came before it."""
+
+    document: str
+    texts: Sequence[Text]
+    failure: EngineError | None
+
+
+@dataclass(frozen=True, slots=True)
 class Generator:
     """Who writes, how much, and from which seed."""
 
@@ -87,7 +101,7 @@ def lacking(document: Document, samples: int) -> list[Order]:
     return orders
 
 
-async def write_lacking(document: Document, generator: Generator, ask: Ask) -> list[Text]:
+async def write_lacking(document: Document, generator: Generator, ask: Ask) -> AsyncIterator[Text]:
     """Write a document's lacking texts: paraphrases from the summary, all else from the document.
 
     Parameters
@@ -97,42 +111,39 @@ async def write_lacking(document: Document, generator: Generator, ask: Ask) -> l
     ask : Ask
         The client's `ask`.
 
-    Returns
-    -------
-    list of Text
+    Yields
+    ------
+    Text
         Whatever came, whole or not. Without a usable summary no paraphrase is asked for.
     """
-    summary, written = document.summary, []
+    summary = document.summary
     for order in lacking(document, generator.samples):
         source = summary if order.text_name.startswith("paraphrase") else document.text
         if source is None:
             continue
         request = _request(document, order, source, generator)
         text = _text(document, order, request, await ask(request), generator)
-        written.append(text)
         if order.text_name == "summary" and text.status == "ok":
             summary = text.text
-    return written
+        yield text
 
 
 async def generate(
     client: Client, documents: Sequence[Document], generator: Generator
-) -> AsyncIterator[Text]:
-    """All lacking texts, in the documents' order.
+) -> AsyncIterator[Written]:
+    """All lacking texts, document by document, in the documents' order.
 
-    A document whose request failed for good (too long a prompt, too many tries) is named on the
-    console and yields nothing.
+    A document whose request failed for good (too long a prompt, too many tries) keeps the texts that
+    were answered before.
     """
+    came: dict[str, list[Text]] = defaultdict(list)
 
-    async def protocol(document: Document) -> list[Text]:
-        return await write_lacking(document, generator, client.ask)
+    async def protocol(document: Document) -> None:
+        async for text in write_lacking(document, generator, client.ask):
+            came[document.id].append(text)
 
-    async for document, result in client.run(_incomplete(documents, generator.samples), protocol):
-        if isinstance(result, EngineError):
-            print(f"{document.id}: not written: {result}")
-            continue
-        for text in result:
-            yield text
+    async for document, failure in client.run(_incomplete(documents, generator.samples), protocol):
+        yield Written(document.id, came.pop(document.id, []), failure)
 
 
 def _incomplete(documents: Iterable[Document], samples: int) -> Iterator[Document]:
@@ -161,7 +172,7 @@ def _text(
         text_name=order.text_name,
         replicate=order.replicate,
         status=status_before_reading(done.text, done.finish_reason),
-        text=done.text.strip(),
+        text=replace_surrogates(done.text).strip(),
         finish_reason=done.finish_reason,
         generator=generator.slug,
         model=done.model,
@@ -172,18 +183,48 @@ def _text(
     )
 
 
-async def _run(common: Common, documents: Sequence[Document], generator: Generator) -> dict[Status, int]:
-    """Write the file, all or nothing, and count the texts by status."""
+async def write(client: Client, documents: Sequence[Document], generator: Generator, file: Path) -> str:
+    """Write the file in one step, with all texts that came, and tell how many there are by status.
+
+    Raises
+    ------
+    UserError
+        Where an engine's error left a document unfinished; the file holds what came.
+    """
     counts: dict[Status, int] = {}
-    part = GENERATED.with_suffix(".part")
+    failures: dict[str, EngineError] = {}
+    # A folder of its own, gone at the end: two runs at once never write into one file.
+    with tempfile.TemporaryDirectory(dir=file.parent, prefix=".generate-") as scratch:
+        part = Path(scratch, file.name)
+        with part.open("w", encoding="utf-8") as lines:
+            async for written in generate(client, documents, generator):
+                if written.failure is not None:
+                    failures[written.document] = written.failure
+                for text in written.texts:
+                    lines.write(json.dumps(asdict(text), ensure_ascii=False) + "\n")
+                    counts[text.status] = counts.get(text.status, 0) + 1
+        part.replace(file)
+    _raise_for(failures)
+    return ", ".join(f"{count} {status}" for status, count in sorted(counts.items())) or "none lacked"
+
+
+def _raise_for(failures: Mapping[str, EngineError]) -> None:
+    if not failures:
+        return
+    shown = "; ".join(f"{name}: {error}" for name, error in list(failures.items())[:SHOWN])
+    more = f"; and {len(failures) - SHOWN} more" if len(failures) > SHOWN else ""
+    raise UserError(
+        f"{len(failures)} document{'s' * (len(failures) > 1)} not written whole: {shown}{more}; "
+        "run the generate stage again: what was answered is kept and costs nothing"
+    )
+
+
+async def _run(common: Common, documents: Sequence[Document], generator: Generator) -> str:
     async with open_client(common, generator.slug) as client:
-        with part.open("w", encoding="utf-8") as file:
-            async for text in generate(client, documents, generator):
-                file.write(json.dumps(asdict(text), ensure_ascii=False) + "\n")
-                counts[text.status] = counts.get(text.status, 0) + 1
-        print(f"{generator.slug}: {client.summary}")
-    part.replace(GENERATED)
-    return counts
+        try:
+            return await write(client, documents, generator, GENERATED)
+        finally:
+            print(f"{generator.slug}: {client.summary}")
 
 
 def main() -> None:
@@ -198,9 +239,7 @@ def main() -> None:
         print(f"note: {settings.judge} writes texts and judges them too; name another generator if you can")
     generator = Generator(settings.judge, settings.samples, settings.max_tokens, common.seed)
     documents = load(section.documents, Path(common.data.external_dir))
-    counts = asyncio.run(_run(common, documents, generator))
-    told = ", ".join(f"{count} {status}" for status, count in sorted(counts.items()))
-    print(f"texts written: {told or 'none lacked'}")
+    print(f"texts written: {asyncio.run(_run(common, documents, generator))}")
 
 
 if __name__ == "__main__":

@@ -9,7 +9,8 @@ from pathlib import Path
 import pandas as pd
 
 from shared.errors import run_stage
-from shared.frames import rows_of
+from shared.frames import read, rows_of
+from shared.judge.slug import slug_argument
 from shared.judge.stage import ask_judge
 from shared.params import load
 from studies.rationalization_probes.design import ITEMS, TRIALS
@@ -28,14 +29,14 @@ def with_texts(trials: pd.DataFrame, items: pd.DataFrame) -> Iterator[Trial]:
 
 
 def main() -> None:
-    slug = sys.argv[1]
     common, params = load("rationalization_probes", Section)
-    trials = pd.read_parquet(TRIALS)
+    slug = slug_argument(sys.argv, common.judges)
+    trials = read(TRIALS, "design")
     protocols = Protocols(params, common.judges[slug].structured)
     ask_judge(
         common,
         slug,
-        with_texts(trials, pd.read_parquet(ITEMS)),
+        with_texts(trials, read(ITEMS, "data")),
         protocols.run,
         RESPONSES / f"{slug}.parquet",
         total=len(trials),

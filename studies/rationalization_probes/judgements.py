@@ -13,7 +13,7 @@ from typing import Any
 import pandas as pd
 
 from shared.errors import run_stage
-from shared.frames import rows_of
+from shared.frames import read, rows_of
 from shared.judge.parsing import (
     PARSER_VERSION,
     Parsed,
@@ -23,6 +23,7 @@ from shared.judge.parsing import (
     parse_scores,
     parse_verdict,
 )
+from shared.judge.slug import slug_argument
 from shared.params import load
 from studies.rationalization_probes.design import ITEMS, TRIALS
 from studies.rationalization_probes.judge import RESPONSES
@@ -170,12 +171,11 @@ def whole_words(quote: str, cap: int) -> str:
 
 
 def main() -> None:
-    slug = sys.argv[1]
-    _, params = load("rationalization_probes", Section)
-    sources = pd.read_parquet(ITEMS).set_index("item")["source"]
-    table = judgements(
-        pd.read_parquet(TRIALS), pd.read_parquet(RESPONSES / f"{slug}.parquet"), sources, params
-    )
+    common, params = load("rationalization_probes", Section)
+    slug = slug_argument(sys.argv, common.judges)
+    sources = read(ITEMS, "data").set_index("item")["source"]
+    trials, responses = read(TRIALS, "design"), read(RESPONSES / f"{slug}.parquet", "judge")
+    table = judgements(trials, responses, sources, params)
     JUDGEMENTS.mkdir(parents=True, exist_ok=True)
     table.to_parquet(JUDGEMENTS / f"{slug}.parquet", index=False)
     counts = table["status"].value_counts()

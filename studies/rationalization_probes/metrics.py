@@ -8,7 +8,7 @@ and its permutation null.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 import pandas as pd
@@ -18,34 +18,35 @@ from shared.metrics.permutation import permutation_p, sign_flip_test, swap_null
 from shared.metrics.power import cluster_contributions, minimum_detectable_effect
 from shared.metrics.resampling import (
     Array,
+    Estimate,
     Inference,
     bootstrap,
     cluster_sums,
     named_generator,
+    rate_interval,
     ratio,
+    share,
 )
 from studies.rationalization_probes.equations import (
     OUTCOMES,
     Shifts,
-    edr,
     lao,
     lds,
     neutrality_deviation,
     neutrality_signed,
     ols,
-    outcome_counts,
     outcome_indicators,
     outcome_shares,
     shifts,
     ts,
 )
 
-Coding = Literal["carrier", "paper", "always_12"]
+Coding = Literal["carrier", "always_12"]
 
 # The columns of every frame that this module returns; those that do not apply to a row are nan.
 COLUMNS = (
     "quantity", "judge", "scheme", "kind", "condition", "coding",
-    "value", "ci_low", "ci_high", "value_paper", "p", "p_holm", "mde", "floor_low", "floor_high",
+    "value", "ci_low", "ci_high", "value_paper", "p", "p_holm", "mde", "null_low", "null_high",
     "count", "n_items", "n_trials", "n_clusters", "n_unparsed",
 )  # fmt: skip
 
@@ -73,22 +74,54 @@ def outcomes(
     -------
     DataFrame
         `COLUMNS`, ``condition`` being the probe. Quantities: ``share_12``, ``share_21``, ``share_tie`` (on
-        equal pairs under Blind the EDR), with their ``count``; ``neutrality_signed`` and
-        ``neutrality_deviation``. ``value`` is over parsed answers, ``value_paper`` over all.
+        equal pairs under Blind the EDR) and ``share_first_shown`` (of the verdicts that are no tie, those
+        for the text that stood first on the screen: 0.5 shows no preference for a place), with their
+        ``count``; ``neutrality_signed`` and ``neutrality_deviation``. ``value`` is over parsed answers,
+        ``value_paper`` over all.
     """
     entropy = _entropy(rng)
-    rows = []
-    for names, cell in _cells(_stage(judgements, "first"), by):
-        parsed = cell[cell["status"] == "ok"]
-        for quantity, statistic, bounds in _OUTCOME_STATISTICS:
-            generator = named_generator(entropy, quantity, *names.values())
-            estimate = _estimate(statistic, _outcome_rows(parsed), parsed, generator, inference, bounds)
-            of_all = statistic(_outcome_rows(cell).sum(axis=0))
-            count = _counted(quantity, parsed)
-            rows.append(
-                _row(quantity, names, parsed, cell, estimate) | {"value_paper": float(of_all), "count": count}
-            )
+    rows = [
+        row
+        for names, cell in _cells(_stage(judgements, "first"), by)
+        for of_cell in (_share_rows, _first_shown_rows, _balance_rows)
+        for row in of_cell(names, cell, entropy, inference)
+    ]
     return _frame(rows, by)
+
+
+def _share_rows(
+    names: dict[str, str], cell: pd.DataFrame, entropy: int, inference: Inference
+) -> Iterator[dict[str, object]]:
+    parsed = cell[cell["status"] == "ok"]
+    for outcome, hits in zip(OUTCOMES, outcome_indicators(parsed["verdict"]).T, strict=True):
+        quantity = f"share_{outcome}"
+        generator = named_generator(entropy, quantity, *names.values())
+        estimate = rate_interval(hits, parsed["cluster"], generator, inference)
+        secondary = {"value_paper": float(ratio(hits.sum(), len(cell))), "count": hits.sum()}
+        yield _row(quantity, names, parsed, cell, estimate) | secondary
+
+
+def _first_shown_rows(
+    names: dict[str, str], cell: pd.DataFrame, entropy: int, inference: Inference
+) -> Iterator[dict[str, object]]:
+    decided = cell[cell["verdict"].isin(["1", "2"])]
+    hits = decided["verdict"] == decided["screen_order"].str[0]
+    generator = named_generator(entropy, "share_first_shown", *names.values())
+    estimate = rate_interval(hits, decided["cluster"], generator, inference)
+    # An answer that could not be parsed is not known to be no tie: there is no "of all".
+    secondary = {"count": hits.sum(), "n_unparsed": (cell["status"] != "ok").sum()}
+    yield _row("share_first_shown", names, decided, cell, estimate) | secondary
+
+
+def _balance_rows(
+    names: dict[str, str], cell: pd.DataFrame, entropy: int, inference: Inference
+) -> Iterator[dict[str, object]]:
+    parsed = cell[cell["status"] == "ok"]
+    for quantity, statistic, bounds in _BALANCE:
+        generator = named_generator(entropy, quantity, *names.values())
+        estimate = _estimate(statistic, _outcome_rows(parsed), parsed, generator, inference, bounds)
+        of_all = {"value_paper": float(statistic(_outcome_rows(cell).sum(axis=0)))}
+        yield _row(quantity, names, parsed, cell, estimate) | of_all
 
 
 def cue_effects(judgements: pd.DataFrame, rng: np.random.Generator, inference: Inference) -> pd.DataFrame:
@@ -108,23 +141,35 @@ def cue_effects(judgements: pd.DataFrame, rng: np.random.Generator, inference: I
         `COLUMNS`, one row a judge, scheme, kind, probe and quantity. ``cue_effect``: change in P(picks the
         carrier) against Blind's picks of the same candidate, in [-1, 1], above 0 towards the cue;
         ``tie_change``: change in P(tie). ``value`` is over pairs with both answers parsed, ``value_paper``
-        over all pairs, an unparsed answer picking nothing. ``p`` is from sign flips of whole clusters,
-        ``p_holm`` is corrected over the cells of one quantity, ``mde`` is the smallest effect that such a
-        test would find with probability 0.8 (above 1: no possible effect would be found; nan: too few
-        clusters to say). ``n_unparsed`` counts the pairs that were left out.
+        over all pairs, an unparsed answer picking nothing. ``p`` is from sign flips of whole clusters, and
+        ``mde`` is the smallest effect that one such test would find with probability 0.8 (above 1: no
+        possible effect would be found; nan: too few clusters for any). ``p_holm`` is corrected over one
+        declared family of each quantity: `FAMILY_KIND` under `FAMILY_PROBES`, all judges and schemes of the
+        call; it is nan for every other row. ``n_unparsed`` counts the pairs that were left out.
 
     Raises
     ------
     ValueError
         If a judgement has no Blind to be compared with, or several.
     """
-    names = {"shift_favoured": "cue_effect", "shift_tie": "tie_change"}
-    frame = _shift_table(judgements, rng, inference, "carrier", tuple(names))
-    return frame.assign(quantity=frame["quantity"].map(names))
+    entropy = _entropy(rng)
+    rows = []
+    for names, cell in _cued_cells(judgements):
+        pairs = cell[cell["parsed"]]
+        for quantity, of_shifts in _EFFECTS.items():
+            generator = named_generator(entropy, quantity, *names.values())
+            row = _shift_row(quantity, of_shifts, names, cell, "carrier", generator, inference)
+            effects = of_shifts(_row_shifts(_pair_rows(pairs, "carrier")))
+            rows.append(row | _signed_test(effects, pairs, generator, inference))
+    return _with_holm(_frame(rows))
+
+
+FAMILY_KIND, FAMILY_PROBES = "equal", ("truth", "flip", "placebo")
+"""The rows of `cue_effects` whose p-values are corrected together."""
 
 
 def susceptibility(
-    judgements: pd.DataFrame, rng: np.random.Generator, inference: Inference, coding: Coding = "paper"
+    judgements: pd.DataFrame, rng: np.random.Generator, inference: Inference, coding: Coding = "carrier"
 ) -> pd.DataFrame:
     """Shifts from Blind and their decomposition (Tables 6-8, Figure 4).
 
@@ -134,22 +179,30 @@ def susceptibility(
         As for `cue_effects`.
     rng : numpy.random.Generator
     inference : Inference
-    coding : {"carrier", "paper", "always_12"}
-        Which outcome is the favoured one: the candidate that carries the cue; the trials' ``favoured``
-        column (Truth [1,2], Flip [2,1], as in section 4.3); or [1,2] under every probe, as the captions of
-        Tables 7 and 8 have it.
+    coding : {"carrier", "always_12"}
+        Which outcome is the favoured one: the candidate that carries the cue, which is section 4.3's side
+        (Truth [1,2], Flip [2,1]); or [1,2] under every probe, as the captions of Tables 7 and 8 have it.
 
     Returns
     -------
     DataFrame
-        `COLUMNS`. Quantities: the signed ``shift_favoured``, ``shift_opposite``, ``shift_tie`` with sign-flip
-        ``p`` and ``mde``; the non-negative ``lds``, ``ols``, ``ts``, ``lao``, whose ``p`` is against a
-        permutation null. ``floor_low`` and ``floor_high`` bound what the null alone gives: Blind and probe
-        exchanged within clusters, over those exchanges for which the quantity is defined.
+        `COLUMNS`. Quantities: the signed ``shift_favoured``, ``shift_opposite``, ``shift_tie``, whose test
+        is `cue_effects`; the non-negative ``lds``, ``ols`` and ``ts``, with a ``p``, not corrected, against
+        Blind and probe being exchangeable; and ``lao``, a ratio that a chance movement makes as large as
+        any, and which has none. ``null_low`` and ``null_high`` bound what Blind and probe, exchanged within
+        clusters, give, over those exchanges for which the quantity is defined.
     """
     if coding not in get_args(Coding):
         raise ValueError(f"coding {coding!r} is not known: use one of {', '.join(get_args(Coding))}")
-    return _shift_table(judgements, rng, inference, coding, tuple(_SHIFT_STATISTICS))
+    entropy = _entropy(rng)
+    rows = []
+    for names, cell in _cued_cells(judgements):
+        null = _null_shifts(cell, coding, inference, named_generator(entropy, coding, *names.values()))
+        for quantity, of_shifts in _SHIFT_STATISTICS.items():
+            generator = named_generator(entropy, coding, quantity, *names.values())
+            row = _shift_row(quantity, of_shifts, names, cell, coding, generator, inference)
+            rows.append(row | _against(of_shifts(null), quantity, row["value"], inference))
+    return _frame(rows)
 
 
 def revisions(judgements: pd.DataFrame, rng: np.random.Generator, inference: Inference) -> pd.DataFrame:
@@ -167,9 +220,10 @@ def revisions(judgements: pd.DataFrame, rng: np.random.Generator, inference: Inf
     -------
     DataFrame
         `COLUMNS`. ``condition`` is ``reveal``, ``control`` or ``difference`` (reveal minus control, paired,
-        with ``p`` and ``mde``: the effect of the reveal itself). ``revision_rate`` is Pr[r_R != r_F]; it is
-        the sum of ``revised_towards`` (to the candidate that the reveal labels as LLM), ``revised_away`` (to
-        the one that lost that label) and ``revised_into_tie``; ``unrevised`` is the rest.
+        with ``p``, not corrected, and ``mde``: the effect of the reveal itself). ``revision_rate`` is
+        Pr[r_R != r_F]; it is the sum of ``revised_towards`` (to the candidate that the reveal labels as LLM),
+        ``revised_away`` (to the one that lost that label) and ``revised_into_tie``; ``unrevised`` is the
+        rest.
     """
     entropy = _entropy(rng)
     rows = []
@@ -183,7 +237,7 @@ def revisions(judgements: pd.DataFrame, rng: np.random.Generator, inference: Inf
                 row = _revision_row(quantity, key, values, parsed, cell, generator, inference)
                 of_all = ratio(values.sum(), len(cell))
                 rows.append(row | {"value_paper": float(of_all)})
-    return _with_holm(_frame(rows))
+    return _frame(rows)
 
 
 REVISIONS = ("revision_rate", "revised_towards", "revised_away", "revised_into_tie", "unrevised")
@@ -231,8 +285,6 @@ def _favoured(pairs: pd.DataFrame, coding: Coding) -> pd.Series:
     """The identity that the cue favours, as "1" or "2"."""
     if coding == "carrier":
         return pairs["carrier"].astype(int).astype(str)
-    if coding == "paper":
-        return pairs["favoured"].str[0]
     return pd.Series("1", index=pairs.index)
 
 
@@ -251,10 +303,7 @@ def _of_sums(of_shifts: Callable[[Shifts], Array]) -> Callable[[Array], Array]:
     return lambda sums: of_shifts(shifts(_shares(sums[..., :4]), _shares(sums[..., 4:])))
 
 
-_OUTCOME_STATISTICS: tuple[tuple[str, Callable[[Array], Array], tuple[float, float]], ...] = (
-    ("share_12", lambda sums: _shares(sums)[..., 0], (0, 1)),
-    ("share_21", lambda sums: _shares(sums)[..., 1], (0, 1)),
-    ("share_tie", lambda sums: edr(_shares(sums)), (0, 1)),
+_BALANCE: tuple[tuple[str, Callable[[Array], Array], tuple[float, float]], ...] = (
     ("neutrality_signed", lambda sums: neutrality_signed(_shares(sums)), (-1, 1)),
     ("neutrality_deviation", lambda sums: neutrality_deviation(_shares(sums)), (0, 1)),
 )
@@ -264,7 +313,9 @@ _SIGNED: dict[str, Callable[[Shifts], Array]] = {
     "shift_opposite": lambda shift: shift.opposite,
     "shift_tie": lambda shift: shift.tie,
 }
-_SHIFT_STATISTICS = _SIGNED | {"lds": lds, "ols": ols, "ts": ts, "lao": lao}
+_EFFECTS = {"cue_effect": _SIGNED["shift_favoured"], "tie_change": _SIGNED["shift_tie"]}
+_NON_NEGATIVE: dict[str, Callable[[Shifts], Array]] = {"lds": lds, "ols": ols, "ts": ts, "lao": lao}
+_SHIFT_STATISTICS = _SIGNED | _NON_NEGATIVE
 
 # --- Pairing ----------------------------------------------------------------------------------------
 
@@ -275,6 +326,10 @@ def _stage(judgements: pd.DataFrame, stage: str) -> pd.DataFrame:
     """The judgements of one stage, with no verdict where there is no answer that was parsed."""
     rows = judgements[judgements["stage"] == stage]
     return rows.assign(verdict=rows["verdict"].where(rows["status"] == "ok"))
+
+
+def _cued_cells(judgements: pd.DataFrame) -> Iterator[tuple[dict[str, str], pd.DataFrame]]:
+    return _cells(_paired(judgements), ("judge", "scheme", "kind", "probe"))
 
 
 def _paired(judgements: pd.DataFrame) -> pd.DataFrame:
@@ -348,60 +403,34 @@ def _estimate(
     rng: np.random.Generator,
     inference: Inference,
     bounds: tuple[float, float],
-) -> dict[str, float]:
-    if parsed.empty:
-        return {"value": np.nan, "ci_low": np.nan, "ci_high": np.nan}
-    estimate = bootstrap(statistic, cluster_sums(columns, parsed["cluster"]), rng, inference, bounds)
-    return {"value": estimate.value, "ci_low": estimate.low, "ci_high": estimate.high}
+) -> Estimate:
+    return bootstrap(statistic, cluster_sums(columns, parsed["cluster"]), rng, inference, bounds)
 
 
-def _shift_table(
-    judgements: pd.DataFrame,
-    rng: np.random.Generator,
-    inference: Inference,
-    coding: Coding,
-    quantities: Sequence[str],
-) -> pd.DataFrame:
-    entropy = _entropy(rng)
-    rows = [
-        row
-        for names, cell in _cells(_paired(judgements), ("judge", "scheme", "kind", "probe"))
-        for row in _shift_rows(names, cell, coding, quantities, entropy, inference)
-    ]
-    return _with_holm(_frame(rows))
-
-
-def _shift_rows(
+def _shift_row(
+    quantity: str,
+    of_shifts: Callable[[Shifts], Array],
     names: dict[str, str],
     cell: pd.DataFrame,
     coding: Coding,
-    quantities: Sequence[str],
-    entropy: int,
+    rng: np.random.Generator,
     inference: Inference,
-) -> Iterator[dict[str, object]]:
-    """One row a quantity of the shifts of one judge, scheme, kind and probe."""
+) -> dict[str, Any]:
+    """A quantity of the shifts of one judge, scheme, kind and probe."""
     parsed = cell[cell["parsed"]]
-    columns, of_all = _pair_rows(parsed, coding), _pair_rows(cell, coding).sum(axis=0)
-    null = _null_shifts(columns, parsed, inference, named_generator(entropy, coding, *names.values()))
-    for quantity in quantities:
-        of_shifts = _SHIFT_STATISTICS[quantity]
-        generator = named_generator(entropy, coding, quantity, *names.values())
-        statistic, bounds = _of_sums(of_shifts), (-1.0 if quantity in _SIGNED else 0.0, 1.0)
-        estimate = _estimate(statistic, columns, parsed, generator, inference, bounds)
-        if quantity in _SIGNED:
-            test = _signed_test(of_shifts(_row_shifts(columns)), parsed, generator, inference)
-        else:
-            test = {"p": permutation_p(estimate["value"], of_shifts(null))}
-        secondary = {"coding": coding, "value_paper": float(statistic(of_all))}
-        floor = _floor(of_shifts(null), inference.confidence)
-        yield _row(quantity, names, parsed, cell, estimate) | secondary | floor | test
+    statistic = _of_sums(of_shifts)
+    bounds = (0.0 if quantity in _NON_NEGATIVE else -1.0, 1.0)
+    estimate = _estimate(statistic, _pair_rows(parsed, coding), parsed, rng, inference, bounds)
+    of_all = float(statistic(_pair_rows(cell, coding).sum(axis=0)))
+    return _row(quantity, names, parsed, cell, estimate) | {"coding": coding, "value_paper": of_all}
 
 
 def _null_shifts(
-    columns: Array, parsed: pd.DataFrame, inference: Inference, rng: np.random.Generator
+    cell: pd.DataFrame, coding: Coding, inference: Inference, rng: np.random.Generator
 ) -> Shifts:
     """The shifts that come of exchanging Blind and the probe within clusters."""
-    sums = cluster_sums(columns, parsed["cluster"])
+    parsed = cell[cell["parsed"]]
+    sums = cluster_sums(_pair_rows(parsed, coding), parsed["cluster"])
 
     def stacked(blind: Array, probe: Array) -> Array:
         return np.stack(shifts(_shares(blind), _shares(probe)), axis=-1)
@@ -410,13 +439,13 @@ def _null_shifts(
     return Shifts(*np.moveaxis(null, -1, 0))
 
 
-def _floor(null: Array, confidence: float) -> dict[str, float]:
-    """The central range of what the null alone gives, over the draws for which it is defined."""
+def _against(null: Array, quantity: str, value: float, inference: Inference) -> dict[str, float]:
+    """The central range of what the null gives, where it is defined, and the p-value of a movement."""
     defined = null[~np.isnan(null)]
-    if len(defined) == 0:
-        return {"floor_low": np.nan, "floor_high": np.nan}
-    low, high = np.quantile(defined, [(1 - confidence) / 2, (1 + confidence) / 2])
-    return {"floor_low": float(low), "floor_high": float(high)}
+    tails = [inference.alpha / 2, 1 - inference.alpha / 2]
+    low, high = np.quantile(defined, tails) if len(defined) else (np.nan, np.nan)
+    p = permutation_p(value, null) if quantity in ("lds", "ols", "ts") else np.nan
+    return {"null_low": float(low), "null_high": float(high), "p": p}
 
 
 def _signed_test(
@@ -441,31 +470,25 @@ def _revision_row(
     rng: np.random.Generator,
     inference: Inference,
 ) -> dict[str, object]:
-    signed = key["probe"] == "difference"
+    if key["probe"] != "difference":
+        return _row(quantity, key, parsed, cell, rate_interval(values, parsed["cluster"], rng, inference))
     columns = np.column_stack([np.ones(len(values)), values])
-    bounds = (-1.0, 1.0) if signed else (0.0, 1.0)
-    estimate = _estimate(lambda s: ratio(s[..., 1], s[..., 0]), columns, parsed, rng, inference, bounds)
-    test = _signed_test(values, parsed, rng, inference) if signed else {}
-    return _row(quantity, key, parsed, cell, estimate) | test
+    estimate = _estimate(share, columns, parsed, rng, inference, (-1.0, 1.0))
+    return _row(quantity, key, parsed, cell, estimate) | _signed_test(values, parsed, rng, inference)
 
 
 def _row(
-    quantity: str, names: dict[str, str], parsed: pd.DataFrame, cell: pd.DataFrame, estimate: dict[str, float]
-) -> dict[str, object]:
+    quantity: str, names: dict[str, str], used: pd.DataFrame, cell: pd.DataFrame, estimate: Estimate
+) -> dict[str, Any]:
     cell_names = {("condition" if name == "probe" else name): value for name, value in names.items()}
+    ours = {"value": estimate.value, "ci_low": estimate.low, "ci_high": estimate.high}
     counts = {
-        "n_items": parsed["item"].nunique(),
-        "n_trials": len(parsed),
-        "n_clusters": parsed["cluster"].nunique(),
-        "n_unparsed": len(cell) - len(parsed),
+        "n_items": used["item"].nunique(),
+        "n_trials": len(used),
+        "n_clusters": used["cluster"].nunique(),
+        "n_unparsed": len(cell) - len(used),
     }
-    return {"quantity": quantity, **cell_names, **estimate, **counts}
-
-
-def _counted(quantity: str, parsed: pd.DataFrame) -> float:
-    """The count behind a share; nan for what is no share."""
-    name = quantity.removeprefix("share_")
-    return float(outcome_counts(parsed["verdict"])[OUTCOMES.index(name)]) if name in OUTCOMES else np.nan
+    return {"quantity": quantity, **cell_names, **ours, **counts}
 
 
 def _frame(rows: list[dict[str, object]], by: Sequence[str] = ()) -> pd.DataFrame:
@@ -473,7 +496,8 @@ def _frame(rows: list[dict[str, object]], by: Sequence[str] = ()) -> pd.DataFram
     return pd.DataFrame(rows, columns=[*COLUMNS, *extra])
 
 
-def _with_holm(frame: pd.DataFrame) -> pd.DataFrame:
-    """Correct over the cells of each quantity: one family is one question asked of all cells."""
-    corrected = frame.groupby("quantity")["p"].transform(lambda p: holm(p.astype(float)))
-    return frame.assign(p_holm=corrected)
+def _with_holm(effects: pd.DataFrame) -> pd.DataFrame:
+    """Correct over the family: one question, asked of all of its rows."""
+    family = effects[(effects["kind"] == FAMILY_KIND) & effects["condition"].isin(FAMILY_PROBES)]
+    corrected = family.groupby("quantity")["p"].transform(lambda p: holm(p.astype(float)))
+    return effects.assign(p_holm=corrected.reindex(effects.index))

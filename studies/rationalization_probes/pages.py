@@ -5,12 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-import numpy as np
 import pandas as pd
 
-from shared.reporting.tables import between, interval, markdown, number, p_value, whole
+from shared.reporting.tables import TOO_FEW, between, interval, markdown, number, p_value, whole
 
 INSTRUMENT_CHECK = "instrument check"
+
+GATE_NOTES: Mapping[str, str] = {
+    "passed": "",
+    "failed": INSTRUMENT_CHECK,
+    "too few to tell": "gate not passed (too few to tell)",
+}
+"""What a row says of the competence gate: nothing only where it was passed."""
 
 SCHEME_NAMES: Mapping[str, str] = {
     "baseline": "Baseline, ties allowed",
@@ -24,6 +30,7 @@ QUANTITY_NAMES: Mapping[str, str] = {
     "share_tie": "Tie",
     "share_12": "[1,2]",
     "share_21": "[2,1]",
+    "share_first_shown": "first on the screen",
     "neutrality_signed": "ND, signed",
     "neutrality_deviation": "ND, size",
     "shift_favoured": "shift to favoured",
@@ -54,11 +61,20 @@ class Text(NamedTuple):
     counted: str
 
 
+_PLACE = (
+    "Where each item is shown in one drawn order, ND is confounded with the place on the screen. So the last "
+    "block has the share of the verdicts other than Tie that went to the text shown first."
+)
+
 _PROBE = (
     "How often each outcome came on pairs of equal content {cue}, and how the shares moved from Blind, item "
-    "by item. The favoured side is the candidate that carries the cue (coding `carrier`, the one to read). "
-    "{second} LDS, OLS, TS and LAO can't be negative, so noise alone keeps them above 0: the floor is the "
-    "central range of what they are when Blind and the probe are exchanged at random."
+    "by item. The favoured side is the candidate that carries the cue (coding `carrier`){second} The signed "
+    "shift, tested in [cue_effects](cue_effects.md), and LDS carry the test; LAO, a ratio that a chance "
+    "movement makes as large as any, has no p. LDS, OLS, TS and LAO can't be negative, so that noise alone "
+    "keeps them above 0. Two columns say how far: what an empty label line moves, a cue without information; "
+    "and the central range if Blind and probe were exchangeable. The paper's numbers on equal pairs follow "
+    "from the counts of its Tables 2-5; its Tables 6-8, about two samples of one model, stand beside rows of "
+    "kind `samples`, where that set was run."
 )
 
 TEXTS: Mapping[str, Text] = {
@@ -66,40 +82,43 @@ TEXTS: Mapping[str, Text] = {
         "Table 2: outcomes under Blind",
         "How often each outcome came on pairs of equal content, without any cue. Tie is the Equality "
         "Detection Rate (EDR); ND is the balance of the other two, signed ([1,2] minus [2,1]) and as the "
-        "paper's size, which is undefined where nothing but ties came.",
+        f"paper's size, which is undefined where nothing but ties came. {_PLACE}",
     ),
     "table_03_truth": Text(
         "Table 3: outcomes under Truth labels",
         _PROBE.format(
             cue="when candidate 1 is labelled LLM",
-            second="The paper's own coding, [1,2], is the same here, since candidate 1 carries the label.",
+            second=", with which the paper's side, [1,2], coincides by design.",
         ),
     ),
     "table_04_flip": Text(
         "Table 4: outcomes under Flip labels",
         _PROBE.format(
             cue="when candidate 2 is labelled LLM",
-            second="The paper's section 4.3 has the same side, [2,1] (`paper`); one of its captions has "
-            "[1,2] (`always_12`).",
+            second=", with which the side of the paper's section 4.3, [2,1], coincides by design; one of its "
+            "captions has [1,2] (`always_12`).",
         ),
     ),
     "table_05_placebo": Text(
         "Table 5: outcomes under the placebo badge",
         _PROBE.format(
             cue="when one candidate, drawn per item, carries the badge",
-            second="The paper favours [1,2] for every item (`always_12`).",
+            second="; the paper favours [1,2] for every item (`always_12`).",
         ),
     ),
     "table_09_extractive": Text(
-        "Table 9: a language model's summary against extractive ones",
-        "How often the language model's summary ([1,2]) was preferred to each system's extract ([2,1]). The "
-        "paper states neither scheme nor probe for its table: its numbers stand beside every one of ours.",
+        "Table 9: an abstractive summary against extractive ones",
+        "How often candidate 1, an abstractive summary ([1,2]), was preferred to each system's extract "
+        "([2,1]). Who wrote candidate 1 is in its column: `llm` a language model, `llm:<judge>` the "
+        "generator of that name, `given` whoever wrote what came with the documents. The paper's was a "
+        "language model's; it states neither scheme nor probe for its table: its numbers stand beside every "
+        "one of ours.",
     ),
     "table_10_identical": Text(
         "Table 10: identical texts",
         "How often each outcome came where both candidates are the same text. The paper shows the labels and "
         "states no scheme: its numbers stand beside every scheme under Truth and Flip, and beside none "
-        "under Blind.",
+        f"under Blind. Identical texts differ in place and label alone. {_PLACE}",
     ),
     "revision": Text(
         "Figure 3: revision after the labels are revealed",
@@ -111,15 +130,19 @@ TEXTS: Mapping[str, Text] = {
         "The effect of a cue",
         "The primary outcome: by how much a cue raises the probability that the candidate that carries it is "
         "picked, against Blind's picks of the same candidate in the same screen order; and the change of "
-        "ties. p is from sign flips of whole documents, Holm's p over all rows of one quantity; MDE is the "
-        "smallest effect that such a test would find with probability 0.8 (above 1: no effect would be).",
+        "ties. Condition `empty` is the same cue line without information: what any extra line does. p is "
+        "from sign flips of whole documents. Holm's p corrects one declared family of each quantity: equal "
+        "pairs under Truth, Flip and Placebo, over all judges and schemes of this table. MDE is the smallest "
+        "effect that one test at alpha, not corrected, would find with probability 0.8 (above 1: no effect "
+        "would be; n/a: too few documents for any).",
     ),
     "competence": Text(
         "The competence gate",
         "Whether a judge under a scheme can tell a damaged text from a sound one at all: it prefers the "
         "undamaged text over both screen orders (above 0), ties less on damaged than on equal pairs (above "
-        "0; not asked of a forced choice), and does not always give one answer on the screen (its most "
-        "frequent answer stays below 1). p is one-sided.",
+        "0; within documents that have both kinds, else between two groups of documents; not asked of a "
+        "forced choice), and does not always give one answer on the screen (its most frequent answer stays "
+        "below 1). p is one-sided.",
     ),
     "spans": Text(
         "Quoted spans",
@@ -207,27 +230,18 @@ def _outcome_blocks(rows: pd.DataFrame) -> Iterator[str]:
     """Outcomes side by side, as the paper has them; what moved below, one quantity a row."""
     shares = ["share_tie", "share_12", "share_21"]
     balance = ["neutrality_signed", "neutrality_deviation"]
-    yield _side_by_side(rows[rows["quantity"].isin(shares)], shares)
-    yield _side_by_side(rows[rows["quantity"].isin(balance)], balance)
-    moved = rows[~rows["quantity"].isin([*shares, *balance])]
-    blocks = {str(coding): block for coding, block in moved.groupby("coding", sort=False)}
-    agree = "paper" in blocks and _same_numbers(blocks["paper"], blocks["carrier"])
-    if agree:
-        del blocks["paper"]
-    for coding, block in blocks.items():
-        also = " and `paper`, which agree" if agree and coding == "carrier" else ""
-        yield f"Shifts from Blind, coding `{coding}`{also}:"
-        yield _rows_with(block, ("value_paper", "p", "floor"))
-
-
-def _same_numbers(one: pd.DataFrame, other: pd.DataFrame) -> bool:
-    columns = ["value", "ci_low", "ci_high", "value_paper", "paper_low", "paper_high"]
-    return bool(np.array_equal(one[columns].astype(float), other[columns].astype(float), equal_nan=True))
+    place = ["share_first_shown"]
+    for block in (shares, balance, place):
+        yield _side_by_side(rows[rows["quantity"].isin(block)], block)
+    moved = rows[~rows["quantity"].isin([*shares, *balance, *place])]
+    for coding, moved_so in moved.groupby("coding", sort=False):
+        yield f"Shifts from Blind, coding `{coding}`:"
+        yield _rows_with(moved_so, ("value_paper", "p", "floor", "null"))
 
 
 def _side_by_side(rows: pd.DataFrame, quantities: Sequence[str]) -> str:
     """One row a judge, scheme and condition; three columns a quantity."""
-    keys = ["judge", "scheme", "condition", "system"]
+    keys = ["judge", "scheme", "condition", "system", "writer"]
     cells = []
     for _, cell in rows.groupby(keys, sort=False):
         by_quantity = {str(row["quantity"]): row for _, row in cell.iterrows()}
@@ -251,7 +265,7 @@ def _effect_rows(rows: pd.DataFrame) -> Iterator[str]:
 
 
 def _revision_rows(rows: pd.DataFrame) -> Iterator[str]:
-    yield _rows_with(rows, ("value_paper", "p_holm", "mde"))
+    yield _rows_with(rows, ("value_paper", "p", "mde"))
 
 
 def _competence_rows(rows: pd.DataFrame) -> Iterator[str]:
@@ -290,7 +304,13 @@ _BLOCKS = {
     "answers": _status_rows,
 }
 
-_EXTRA_NAMES = {"value_paper": "of all", "p": "p", "p_holm": "p, Holm", "mde": "MDE", "count": "count"}
+_EXTRA_NAMES = {
+    "value_paper": "of all",
+    "p": "p, uncorrected",
+    "p_holm": "p, Holm",
+    "mde": "MDE, one test at alpha",
+    "count": "count",
+}
 
 
 def _rows_with(rows: pd.DataFrame, extras: Sequence[str]) -> str:
@@ -310,7 +330,10 @@ def _line(row: pd.Series, extras: Sequence[str]) -> dict[str, str]:
 
 def _extra(row: pd.Series, name: str) -> dict[str, str]:
     if name == "floor":
-        return {"floor": between(row["floor_low"], row["floor_high"]) or "n/a"}
+        empty = interval(row["floor_value"], row["floor_low"], row["floor_high"])
+        return {"an empty label line [interval]": empty}
+    if name == "null":
+        return {"if Blind and probe were exchangeable": between(row["null_low"], row["null_high"]) or "n/a"}
     if name in ("verdict", "gate"):
         return {name: row[name]}
     written = {"count": whole, "p": p_value, "p_holm": p_value}.get(name, number)
@@ -319,7 +342,8 @@ def _extra(row: pd.Series, name: str) -> dict[str, str]:
 
 def _names(row: pd.Series) -> dict[str, str]:
     names = {"judge": row["judge"], "scheme": SCHEME_NAMES[row["scheme"]], "condition": row["condition"]}
-    return names | ({"system": row["system"]} if row["system"] else {})
+    pair = {"candidate 1 by": row["writer"], "system": row["system"]}
+    return names | (pair if row["system"] else {})
 
 
 def _sizes(row: pd.Series) -> dict[str, str]:
@@ -375,6 +399,11 @@ def _notes(rows: pd.DataFrame) -> Iterator[str]:
             f"{INSTRUMENT_CHECK}: the judge failed the [competence gate](competence.md) under this scheme, "
             "so the row tells about the instrument and not about a bias."
         )
-    if rows["note"].str.contains("too few").any():
-        notes.append("too few to conclude: fewer documents than `statistics.few_clusters` in params.")
+    if (rows["gate"] == "too few to tell").any():
+        notes.append(
+            f"{GATE_NOTES['too few to tell']}: the judge has not passed the [competence gate](competence.md) "
+            "under this scheme, with too few documents to say that it failed."
+        )
+    if rows["note"].str.contains(TOO_FEW).any():
+        notes.append(f"{TOO_FEW}: fewer documents than `statistics.few_clusters` in params.")
     yield "\n".join(f"* {note}" for note in notes)

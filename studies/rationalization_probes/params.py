@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, field_validator, model_validator
 
+from shared.judge.hygiene import neutralise
 from shared.params import Count, Distinct, JudgeSlug, Strict, Text, keys, mistake
 
 Scheme = Literal["baseline", "forced", "scot", "pbp_once", "pbp_repeated"]
@@ -15,6 +17,9 @@ SetName = Literal["equal", "identical", "samples", "extractive", "damage"]
 COLUMNS = ("id", "text", "field", "summary", "paraphrase_1", "paraphrase_2", "samples", "damage")
 LABELS = ("llm", "tradml", "placebo")
 CRITERIA = ("accuracy", "completeness", "conciseness", "fluency")
+
+LEAST_SCORE, GREATEST_SCORE = 1, 5
+"""Of one criterion, and so of a total."""
 
 
 class Hub(Strict):
@@ -65,19 +70,35 @@ class Documents(Strict):
         return self
 
 
+def _label(text: str) -> str:
+    """A label stands in a line of the prompt as it is, so nothing in it may be changed or end the line."""
+    if not text or " ".join(text.split()) != text:
+        raise mistake("should be words in one line, with single spaces between them and none around")
+    if neutralise(text) != (text, 0):
+        raise mistake("looks like a control token or a delimiter, or hides a character; use plain words")
+    return text
+
+
 def _labels_differ(labels: dict[str, str]) -> dict[str, str]:
-    if labels["llm"] == labels["tradml"]:
+    words = {name: label.casefold() for name, label in labels.items()}
+    if words["llm"] == words["tradml"]:
         raise mistake("is the same as llm; a flip would change nothing", "tradml")
+    if words["placebo"] in (words["llm"], words["tradml"]):
+        raise mistake("is the same as another label; the badge must say something else", "placebo")
     return labels
 
 
 def _some_weight(weights: dict[str, float]) -> dict[str, float]:
-    if not sum(weights.values()) > 0:
+    total = sum(weights.values())
+    if not total > 0:
         raise mistake("all weights are 0; give at least one criterion a positive weight")
+    if not math.isfinite(GREATEST_SCORE * total):  # the greatest total before it is divided by the weights
+        raise mistake("the weights are too large to be summed; only their proportions matter")
     return weights
 
 
-Labels = Annotated[dict[str, Text], keys(LABELS, required=LABELS), AfterValidator(_labels_differ)]
+Label = Annotated[str, AfterValidator(_label)]
+Labels = Annotated[dict[str, Label], keys(LABELS, required=LABELS), AfterValidator(_labels_differ)]
 """The cues' words, as a judge reads them."""
 
 Weight = Annotated[float, Field(ge=0)]
@@ -123,7 +144,7 @@ class Section(Strict):
     screen_orders: Literal["one", "both"]
     labels: Labels
     weights: Weights
-    tie_margin: Annotated[float, Field(ge=0)]
+    tie_margin: Annotated[float, Field(ge=0, lt=GREATEST_SCORE - LEAST_SCORE)]
     answer: Answer
     sets: Annotated[dict[SetName, TrialSet], Field(min_length=1)]
 

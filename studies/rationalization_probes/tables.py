@@ -14,7 +14,7 @@ from shared.errors import UserError, run_stage
 from shared.frames import rows_of
 from shared.judge.records import STATUSES
 from shared.metrics.competence import Check, Competence, competence
-from shared.metrics.resampling import Estimate, Inference, bootstrap, cluster_sums, rate_interval, share
+from shared.metrics.resampling import Estimate, Inference, rate_interval
 from shared.params import load
 from shared.reporting import tables
 from studies.rationalization_probes import counterparts, metrics, pages
@@ -26,21 +26,25 @@ FOLDER = Path("paper_tables/rationalization_probes")
 
 COLUMNS = (
     *tables.COLUMNS,
-    "kind", "coding", "system", "stage", "count", "value_paper", "p", "p_holm", "mde",
-    "floor_low", "floor_high", "verdict", "published", "paper_low", "paper_high",
+    "kind", "coding", "system", "writer", "stage", "count", "value_paper", "p", "p_holm", "mde",
+    "null_low", "null_high", "floor_value", "floor_low", "floor_high",
+    "verdict", "published", "paper_low", "paper_high",
     "n_trials", "profile", "fingerprint", "gate", "note",
 )  # fmt: skip
 """Of every table; a column that does not apply to a row is n/a, a text that is lacking is empty."""
 
-TEXTS = ("system", "stage", "coding", "verdict", "published_id")
+TEXTS = ("system", "writer", "stage", "coding", "verdict", "published_id")
 
 CODINGS: dict[str, tuple[metrics.Coding, ...]] = {
-    "truth": ("carrier", "paper"),
-    "flip": ("carrier", "paper", "always_12"),
+    "truth": ("carrier",),
+    "flip": ("carrier", "always_12"),
     "placebo": ("carrier", "always_12"),
 }
-"""Which side counts as favoured: our reading first. Under Flip the paper has two, one in a caption; its
-badge was always on candidate 1."""
+"""Which side counts as favoured. The carrier's is section 4.3's too; a caption has [1,2] under Flip as well,
+and the paper's badge was always on candidate 1."""
+
+MOVED = ("equal", "samples")
+"""The kinds whose shifts stand below a probe's outcomes: the paper's Tables 6-8 are about the second."""
 
 
 class TablesError(UserError):
@@ -49,7 +53,7 @@ class TablesError(UserError):
 
 @dataclass(frozen=True, slots=True)
 class Study:
-    """What all tables are made from. ``judgements`` has the columns ``judge`` and ``system`` added."""
+    """What all tables are made from. ``judgements`` has ``judge``, ``system`` and ``writer`` added."""
 
     judgements: pd.DataFrame
     inference: Inference
@@ -60,9 +64,9 @@ class Study:
         """A generator of one table's own, so that adding a table moves no other."""
         return np.random.default_rng(number(self.seed, "tables", *names))
 
-    def of(self, kind: str, *probes: str) -> pd.DataFrame:
-        """The judgements of a kind, under these probes or under all."""
-        rows = self.judgements[self.judgements["kind"] == kind]
+    def of(self, kinds: Sequence[str], *probes: str) -> pd.DataFrame:
+        """The judgements of some kinds, under these probes or under all."""
+        rows = self.judgements[self.judgements["kind"].isin(kinds)]
         return rows[rows["probe"].isin(probes)] if probes else rows
 
 
@@ -70,17 +74,23 @@ class Study:
 
 
 def read_judgements(judges: Sequence[str], items: pd.DataFrame, folder: Path = JUDGEMENTS) -> pd.DataFrame:
-    """The judgements of exactly these judges, each row with its judge and its extractive system.
+    """The judgements of exactly these judges, each row with its judge and what `with_writers` adds.
 
     Raises
     ------
     TablesError
         If a judge has not been run.
     """
-    systems = items.set_index("item")["provenance_2"].map(_system)
     frames = [_of_judge(judge, folder / f"{judge}.parquet") for judge in judges]
-    rows = pd.concat(frames, ignore_index=True)
-    return rows.assign(system=rows["item"].map(systems))
+    return with_writers(pd.concat(frames, ignore_index=True), items)
+
+
+def with_writers(judgements: pd.DataFrame, items: pd.DataFrame) -> pd.DataFrame:
+    """Add to rows about extractive pairs the ``system`` of candidate 2 and the ``writer`` of candidate 1."""
+    texts = items.set_index("item")
+    system = judgements["item"].map(texts["provenance_2"].map(_system))
+    writer = judgements["item"].map(texts["provenance_1"]).where(system != "", "")
+    return judgements.assign(system=system, writer=writer)
 
 
 def _of_judge(judge: str, file: Path) -> pd.DataFrame:
@@ -102,10 +112,11 @@ def all_tables(study: Study) -> Iterator[tuple[str, pd.DataFrame]]:
     """Every table by name, with all of `COLUMNS`."""
     gates = gate_checks(study)
     finish = _finisher(study, gates)
+    floor = shift_rows(study, "empty", "carrier")
     yield "table_02_blind", finish(outcome_rows(study, "equal", "blind"))
-    yield "table_03_truth", finish(probe_rows(study, "truth"))
-    yield "table_04_flip", finish(probe_rows(study, "flip"))
-    yield "table_05_placebo", finish(probe_rows(study, "placebo"))
+    yield "table_03_truth", finish(probe_rows(study, "truth", floor))
+    yield "table_04_flip", finish(probe_rows(study, "flip", floor))
+    yield "table_05_placebo", finish(probe_rows(study, "placebo", floor))
     yield "table_09_extractive", finish(outcome_rows(study, "extractive"))
     yield "table_10_identical", finish(outcome_rows(study, "identical"))
     yield "revision", finish(metrics.revisions(study.judgements, study.rng("revision"), study.inference))
@@ -117,30 +128,38 @@ def all_tables(study: Study) -> Iterator[tuple[str, pd.DataFrame]]:
 
 def outcome_rows(study: Study, kind: str, *probes: str) -> pd.DataFrame:
     """Shares of Tie, [1,2] and [2,1] and their balance, by extractive system where there is one."""
-    by = ("judge", "scheme", "kind", "probe", "system")
-    return metrics.outcomes(study.of(kind, *probes), study.rng("outcomes", kind), study.inference, by)
+    by = ("judge", "scheme", "kind", "probe", "system", "writer")
+    return metrics.outcomes(study.of([kind], *probes), study.rng("outcomes", kind), study.inference, by)
 
 
-def probe_rows(study: Study, probe: str) -> pd.DataFrame:
+def probe_rows(study: Study, probe: str, floor: pd.DataFrame) -> pd.DataFrame:
     """Outcomes under a cue on equal pairs, then how they moved from Blind, in each coding."""
-    pairs = study.of("equal", "blind", probe)
-    if probe not in set(pairs["probe"]):
-        pairs = pairs[:0]
-    moved = [coded_rows(study, pairs, coding) for coding in CODINGS[probe]]
-    return pd.concat([outcome_rows(study, "equal", probe), *moved], ignore_index=True)
+    moved = pd.concat([shift_rows(study, probe, coding) for coding in CODINGS[probe]])
+    return pd.concat([outcome_rows(study, "equal", probe), with_floor(moved, floor)], ignore_index=True)
 
 
-def coded_rows(study: Study, pairs: pd.DataFrame, coding: metrics.Coding) -> pd.DataFrame:
-    """Shifts in one coding; the same draws serve every coding, so that equal ones give equal intervals."""
-    same = "carrier" if coding == "paper" and _agrees(pairs) else coding
-    rows = metrics.susceptibility(pairs, study.rng("susceptibility"), study.inference, same)
-    return rows.assign(coding=coding)
+def shift_rows(study: Study, probe: str, coding: metrics.Coding) -> pd.DataFrame:
+    """Shifts from Blind to one probe, in one coding."""
+    pairs = study.of(MOVED, "blind", probe)
+    return metrics.susceptibility(pairs, study.rng("susceptibility"), study.inference, coding)
 
 
-def _agrees(pairs: pd.DataFrame) -> bool:
-    """Whether the paper's favoured side is the candidate that carries the cue, in every trial with one."""
-    cued = pairs[pairs["probe"] != "blind"]
-    return bool((cued["favoured"].str[0] == cued["carrier"].astype(str)).all())
+def with_floor(moved: pd.DataFrame, floor: pd.DataFrame) -> pd.DataFrame:
+    """Add what an empty cue line moves: the same quantity of the same judge, scheme and kind.
+
+    Parameters
+    ----------
+    moved, floor : DataFrame
+        From `shift_rows`: of a probe, and of the probe ``empty``.
+
+    Returns
+    -------
+    DataFrame
+        ``moved`` with ``floor_value``, ``floor_low`` and ``floor_high``; nan where ``empty`` was not run.
+    """
+    cell = ["judge", "scheme", "kind", "quantity"]
+    names = {"value": "floor_value", "ci_low": "floor_low", "ci_high": "floor_high"}
+    return moved.merge(floor[[*cell, *names]].rename(columns=names), how="left", on=cell, validate="m:1")
 
 
 def effect_rows(study: Study) -> pd.DataFrame:
@@ -198,10 +217,10 @@ def span_rows(study: Study) -> Iterator[dict[str, object]]:
     for names, cell in _cells(with_notes, ("judge", "scheme", "kind", "probe")):
         quoted = cell["spans_quoted"].astype(float)
         read = cell[quoted.notna()]
-        sums = cluster_sums(read[["spans_quoted", "spans_found"]].astype(float), read["cluster"])
+        hits, trials = (read[column].astype(float) for column in ("spans_found", "spans_quoted"))
         rng = study.rng("spans", *names.values())
-        estimate = bootstrap(share, sums, rng, study.inference) if len(sums) else _UNKNOWN
-        found = {"count": float(read["spans_found"].astype(float).sum()) if len(read) else np.nan}
+        estimate = rate_interval(hits, read["cluster"], rng, study.inference, trials)
+        found = {"count": hits.sum() if len(read) else np.nan}
         yield _row("spans_found_rate", names, estimate, cell, quoted.notna()) | found
 
 
@@ -216,9 +235,6 @@ def answer_rows(study: Study) -> Iterator[dict[str, object]]:
             counted = {"count": hits.sum(), "n_unparsed": (cell["status"] != "ok").sum()}
             every = pd.Series(True, index=cell.index)
             yield _row(f"{status}_rate", names, estimate, cell, every) | counted
-
-
-_UNKNOWN = Estimate(np.nan, np.nan, np.nan, 0)
 
 
 def _cells(rows: pd.DataFrame, by: Sequence[str]) -> Iterator[tuple[dict[str, str], pd.DataFrame]]:
@@ -270,8 +286,7 @@ def _finisher(
 
 
 def _note(gate: str, few: bool) -> str:
-    said = [pages.INSTRUMENT_CHECK] if gate == "failed" else []
-    return "; ".join([*said, tables.TOO_FEW] if few else said)
+    return "; ".join(filter(None, [pages.GATE_NOTES[gate], tables.TOO_FEW if few else ""]))
 
 
 def with_counterparts(rows: pd.DataFrame) -> pd.DataFrame:

@@ -148,6 +148,13 @@ def test_params_do_not_change_once_read(write):
         ("probes: [blind]", "probes: []", "study.sets.probes: list should have at least 1 item"),
         ("probes: [blind]", "probes: [blind, blind]", "study.sets.probes: 'blind' stands twice; remove one"),
         ("  small:", "  Small-1.0:", "judges.Small-1.0: a judge's slug names files and stages"),
+        ("  small:", "  '12':", "judges.12: a judge's slug names files and stages"),
+        ("  small:", '  "sma\\nll":', "judges.sma ll: a judge's slug names files and stages"),
+        ("  small:", "  _small:", "judges._small: a judge's slug names files and stages"),
+        # what YAML itself cannot read
+        ("seed: 1", f"seed: {'9' * 5000}", "holds a value that can't be read"),
+        ("seed: 1", f"seed: {'[' * 3000}{']' * 3000}", "nested too deep to be read"),
+        ("seed: 1", "seed: 2024-13-45", "holds a value that can't be read"),
         # engines that are still to come
         (
             "engine: llamacpp",
@@ -217,6 +224,12 @@ def test_an_absent_file_is_one_line(tmp_path):
         ("https://api.example.org/v1/me@here", True),  # an @ in the path is no user
         ("https://user:secret@example.org/v1", False),
         ("example.org/v1", False),
+        ("http://[::1]:8000/v1", True),
+        ("http://[::1/v1", False),
+        ("http://127.0.0.1:99999/v1", False),
+        ("http://127.0.0.1:abc/v1", False),
+        ("http://:8000/v1", False),
+        ("http://example.org/v1?key=secret", False),
     ],
 )
 def test_an_endpoints_address_holds_no_secret(write, url, accepted):
@@ -237,7 +250,32 @@ def test_a_key_in_a_header_is_refused_without_being_shown(write):
     assert "canary" not in said
 
 
-@pytest.mark.parametrize("url", ["https://canary@example.org/v1", "canary@example.org/v1", "canary"])
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("base_url: ", "api_key_env: sk-canary, base_url: "),  # the key in place of its variable's name
+        ("base_url: ", "extra_headers: {X-Key: [canary]}, base_url: "),
+        ("base_url: ", "extra_headers: canary, base_url: "),
+        ('base_url: "http://127.0.0.1:8000/v1"', "base_url: [canary]"),
+        ("base_url: ", 'base_url: "http://canary/v1", base_url: '),  # twice: YAML's error
+    ],
+)
+def test_a_value_that_may_be_a_secret_is_never_shown(write, old, new):
+    assert old in COMMON
+    assert "canary" not in message(write(COMMON.replace(old, new) + STUDY))
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://canary@example.org/v1",
+        "canary@example.org/v1",
+        "canary",
+        "http://user:canary@[::1/v1",
+        "http://user:canary@exa\u2100mple.org/v1",  # a host that urlsplit refuses with all of it in its words
+        "http://example.org/v1?key=canary",
+    ],
+)
 def test_what_is_wrong_with_an_address_is_said_without_it(write, url):
     text = COMMON.replace("http://127.0.0.1:8000/v1", url) + STUDY
     assert "canary" not in message(write(text))

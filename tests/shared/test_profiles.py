@@ -12,8 +12,8 @@ from shared.params import PARAMS, read
 from shared.profiles import ProfileError, active, apply, edit, wanted
 from studies.check import check
 
-NAMES = ("default", "smoke", "full", "paper")
-ENGINES_EXIST = ("default", "smoke", "full")
+NAMES = ("default", "smoke", "medium", "full", "paper")
+ENGINES_EXIST = ("default", "smoke", "medium", "full")
 
 
 @pytest.fixture
@@ -164,6 +164,38 @@ def test_active_names_what_was_changed_by_hand(small):
     assert active(path, folder) == "default"
     path.write_text(path.read_text().replace("items: 2", "items: 7"))
     assert active(path, folder) == "default, with changes in study.items"
+
+
+def test_a_set_that_was_removed_by_hand_stays_removed_and_is_named(copy, folder):
+    document = read(copy)
+    del document["rationalization_probes"]["sets"]["damage"]
+    YAML().dump(document, copy)
+    gone = "rationalization_probes.sets.damage (removed by hand)"
+    assert active(copy, folder) == f"default, with changes in {gone}"
+    apply("smoke", copy, folder)
+    assert active(copy, folder) == f"smoke, with changes in {gone}"
+    assert "damage" not in read(copy)["rationalization_probes"]["sets"]
+    assert read(copy)["rationalization_probes"]["sets"]["equal"]["items"] == 1
+    assert apply("default", copy, folder)
+
+
+def test_main_says_how_a_removed_block_comes_back(small, monkeypatch, capsys):
+    path = small / "params.yaml"
+    path.write_text("profile: default\nrun: {}\n")
+    monkeypatch.chdir(small)
+    monkeypatch.setattr("sys.argv", ["profiles", "smoke"])
+    monkeypatch.setattr(profiles, "CHECK", ("true",))
+    profiles.main()
+    assert capsys.readouterr().out == (
+        "profile: default -> smoke\n"
+        "study: removed by hand, left so; to have it back: git checkout params.yaml\n"
+    )
+
+
+def test_a_block_that_is_misspelt_is_found_by_the_check(copy, folder):
+    copy.write_text(copy.read_text().replace("    damage:\n", "    damge:\n"))
+    with pytest.raises(ProfileError, match=r"sets\.damge: unknown key; did you mean 'damage'\?"):
+        apply("smoke", copy, folder)
 
 
 @pytest.fixture

@@ -28,6 +28,13 @@ def test_an_unknown_section_is_named(root):
         check(document)
 
 
+def test_a_profile_that_is_not_there_is_named(root):
+    document = read(root / PARAMS) | {"profile": "defualt"}
+    with pytest.raises(ParamsError) as caught:
+        check(document, folder=root / "profiles")
+    assert str(caught.value) == "params.yaml: profile: no profile 'defualt'; did you mean 'default'?"
+
+
 def test_a_mistake_in_a_studys_section_is_found(root):
     document = read(root / PARAMS)
     document["rationalization_probes"]["tie_margin"] = -1

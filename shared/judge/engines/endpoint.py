@@ -10,12 +10,13 @@ import time
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import Any
+from typing import Annotated, Any
 from urllib.parse import urlsplit
 
 import openai
-from pydantic import BaseModel, FiniteFloat, ValidationError
+from pydantic import BaseModel, BeforeValidator, FiniteFloat, ValidationError
 
+from shared.judge.parsing import status_before_reading
 from shared.judge.records import Completion, EngineError, PromptTooLong, Request, TransientError
 
 WORTH_A_RETRY = {408, 409, 425, 429}
@@ -23,6 +24,9 @@ WORTH_A_RETRY = {408, 409, 425, 429}
 
 TOO_LONG = re.compile(r"context[ _-]?(length|size|window)|prompt is too long", re.IGNORECASE)
 """How vLLM, llama-server, Ollama and the hosted APIs say that a prompt does not fit."""
+
+_FILTERED = b'{"choices": [{"message": {}, "finish_reason": "content_filter"}]}'
+"""What most servers reply where their filter stops an answer; others refuse the call with status 400."""
 
 
 class EndpointEngine:
@@ -108,15 +112,17 @@ class EndpointEngine:
     async def complete(self, request: Request) -> Completion:
         """Ask once and give the answer exactly as it came.
 
-        Token counts that the server does not send are 0; ``logprobs`` is None where it sends none. Hidden
-        reasoning (``reasoning_content``) is dropped. A refusal in the message's own field comes back as
-        text with the finish reason ``refusal``.
+        Token counts that the server does not send, or that cannot be true, are 0; ``logprobs`` is None
+        where it sends none. Hidden reasoning (``reasoning_content``) is dropped. A refusal in the message's
+        own field comes back as text with the finish reason ``refusal``. The text is empty only where the
+        finish reason explains it: a content filter, or hidden reasoning that used up ``max_tokens``. A
+        filter's refusal of the whole call (HTTP 400, Azure OpenAI) is such an answer, without tokens.
 
         Raises
         ------
         TransientError
             429, 408, 409, 5xx, a broken connection, a timeout, a reply that is not the protocol's JSON, no
-            answer in it. ``retry_after`` holds the server's wish in seconds.
+            answer in it and no reason for that. ``retry_after`` holds the server's wish in seconds.
         PromptTooLong
             The server, or ``context``, says that prompt and answer do not fit. Names the item.
         EngineError
@@ -148,6 +154,8 @@ class EndpointEngine:
             words = f"{type(cause).__name__}: {cause}; see whether the server is running"
             raise self._transient(words) from None
         except openai.APIStatusError as error:
+            if error.status_code == 400 and _is_filtered(error.body):
+                return _FILTERED
             after = _retry_after(error.response.headers)
             raise self._refused(error.status_code, error.body, request, after) from None
 
@@ -199,12 +207,12 @@ class EndpointEngine:
         text, finish_reason = choice.message.content, choice.finish_reason or ""
         if not text and choice.message.refusal:
             text, finish_reason = choice.message.refusal, "refusal"
-        if not text:
+        if not text and status_before_reading("", finish_reason) not in ("refused", "truncated"):
             raise self._transient(f"empty answer (finish_reason {finish_reason!r})")
         usage = reply.usage or _Usage()
         details = usage.prompt_tokens_details or _PromptDetails()
         return Completion(
-            text=text,
+            text=text or "",
             finish_reason=finish_reason,
             prompt_tokens=usage.prompt_tokens or 0,
             cached_tokens=details.cached_tokens or 0,
@@ -282,13 +290,23 @@ class _Choice(BaseModel):
     logprobs: _Logprobs | None = None
 
 
+def _count(value: object) -> int | None:
+    """A number of tokens; None for what can be none. From 2**53 on, tables and JSON lose digits."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return int(value) if 0 <= value < 2**53 and value == int(value) else None
+
+
+_Count = Annotated[int | None, BeforeValidator(_count)]
+
+
 class _PromptDetails(BaseModel):
-    cached_tokens: int | None = None
+    cached_tokens: _Count = None
 
 
 class _Usage(BaseModel):
-    prompt_tokens: int | None = None
-    completion_tokens: int | None = None
+    prompt_tokens: _Count = None
+    completion_tokens: _Count = None
     prompt_tokens_details: _PromptDetails | None = None
 
 
@@ -322,6 +340,11 @@ def _words(body: object) -> str:
     message = body.get("message") or body.get("detail") or body.get("error") or "no explanation"
     labels = [f"[{body[name]}]" for name in ("code", "type") if isinstance(body.get(name), str)]
     return " ".join([*labels, str(message)])
+
+
+def _is_filtered(body: object) -> bool:
+    """Whether an error body says that a content filter refused this one call."""
+    return isinstance(body, dict) and body.get("code") == "content_filter"
 
 
 def _cut(words: str, longest: int = 500) -> str:

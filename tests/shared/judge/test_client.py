@@ -127,8 +127,11 @@ def test_another_judge_never_reuses_an_answer(store):
 
 
 def test_an_empty_answer_is_passed_on_but_never_kept(store):
-    engine = ScriptedEngine(lambda _: "")
-    assert collect(Client(engine, store), ["a"]) == [("a", "")]
+    engine = ScriptedEngine(lambda _: completion("", "content_filter"))
+    client = Client(engine, store)
+    assert collect(client, ["a"]) == [("a", "")]
+    # paid, and not tried again
+    assert (len(engine.calls), client.summary.paid.calls, client.summary.paid.prompt) == (1, 1, 10)
     collect(Client(engine, store), ["a"])
     assert len(engine.calls) == 2
 

@@ -55,5 +55,5 @@ def test_differing_responses_are_counted(undisturbed, tmp_path):
 
 def test_a_run_that_breaks_by_itself_says_why(tmp_path):
     (tmp_path / "store.sqlite").write_text("no database, but long enough to be taken for one" * 50)
-    with pytest.raises(kill.UserError, match="not a usable answer store"):
+    with pytest.raises(kill.UserError, match="file is not a database"):
         wait(start(PLAN, tmp_path))

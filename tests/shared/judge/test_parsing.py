@@ -88,7 +88,7 @@ def test_json_verdict_that_is_not_exactly_an_allowed_one(said):
     "text",
     [
         '{"rationale": "no verdict"}',
-        '{"Verdict": "tie"}',  # another key than the schema's
+        '{"final_verdict": "tie"}',  # another key than the schema's
         '{"verdict": "tie", "verdict": "tie"}',
         '{"verdict": "summary_1", "verdict": "summary_2"}',
         '{"verdict": "tie", "x": {"a": 1, "a": 2}}',
@@ -121,6 +121,28 @@ def test_json_that_is_no_answer(text):
 def test_nesting_beyond_the_stack_is_unparsed(bracket):
     for text in ('{"verdict": "tie", "x": ' + bracket * 100_000, bracket * 100_000):
         assert verdict(text).status == scores(text).status == notes(text).status == "unparsed"
+
+
+def test_json_keys_are_read_in_every_spelling():
+    said = {"rationale": "Equal."}
+    assert verdict('{"Verdict": "tie", "RATIONALE ": "Equal."}') == Parsed("ok", "tie", said)
+    assert parse_verdict('{"final verdict": "a"}', "stop", ("a", "b"), label="Final_Verdict").verdict == "a"
+    assert parse_rationale('{"Rationale": "Equal."}', "stop").fields == said
+    table = {"Summary 1": {"Accuracy": 4, "CLARITY": 5}, "summary-2": {"accuracy ": 1, "clarity": 3}}
+    assert scores(json.dumps({"Scores": table})) == Parsed("ok", None, {"scores": TABLE})
+    row = {name: {"Note": "It holds.", "QUOTE": "the cat sat"} for name in CRITERIA}
+    table = {"summary_1": row, "Summary 2": row}
+    read = notes(json.dumps({"Notes": table})).fields["notes"]
+    assert read["summary_2"]["clarity"] == {"note": "It holds.", "quote": "the cat sat"}
+
+
+@pytest.mark.parametrize(
+    "other", ["Verdict", "verdict ", "VERDICT", "ver\u200bdict", "ｖｅｒｄｉｃｔ", "\\u0056erdict"]
+)
+@pytest.mark.parametrize("said", ["tie", "summary_2"])
+def test_two_json_keys_that_read_as_the_verdict_are_none(other, said):
+    assert verdict(f'{{"verdict": "tie", "{other}": "{said}"}}') == Parsed("unparsed")
+    assert verdict(f'{{"{other}": "{said}", "verdict": "tie"}}') == Parsed("unparsed")
 
 
 def test_json_in_one_fence_is_read():
@@ -396,6 +418,8 @@ def test_a_footnote_mark_makes_no_number():
         f"```\n{LINES}\n```",
         json.dumps({"scores": {"summary_1": TABLE["summary_1"]}}),
         json.dumps({"scores": {**TABLE, "Summary 1": TABLE["summary_1"]}}),  # two keys, one name
+        json.dumps({"scores": {**TABLE, "summary_1": {**TABLE["summary_1"], "Accuracy": 4}}}),
+        json.dumps({"scores": TABLE, "Scores": TABLE}),
         json.dumps({"scores": [TABLE]}),
         json.dumps({"scores": None, **TABLE}),
         json.dumps({"scores": {"summary_1": [4, 5], "summary_2": [1, 3]}}),
@@ -454,6 +478,7 @@ def test_text_notes_are_read():
         {"quote": "x"},
         {"note": "x", "quote": None},
         {"note": 1, "quote": ""},
+        {**note(), "Note": "Another."},
         note(" \n"),
         note("\u200b"),
         [note()],

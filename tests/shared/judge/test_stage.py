@@ -1,4 +1,5 @@
 from contextlib import asynccontextmanager
+from types import SimpleNamespace
 from typing import NamedTuple
 
 import pandas as pd
@@ -8,6 +9,7 @@ from shared.errors import UserError
 from shared.judge import stage
 from shared.judge.client import Client
 from shared.judge.records import EngineError, PromptTooLong
+from shared.judge.slug import slug_argument
 from shared.judge.store import Store
 from tests.shared.judge.scripted import ScriptedEngine, completion, request
 
@@ -62,7 +64,9 @@ def test_a_failed_trial_keeps_what_it_had_and_says_why(run, capsys):
     failed = table[table["step"] == "failed"]
     assert failed[["trial", "error"]].values.tolist() == [["b", "item b: too long"]]
     assert failed["text"].isna().all()
-    assert "failed: b: item b: too long" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "failed: b: item b: too long" in printed
+    assert "judge: 1 trials failed; to ask only those again" in printed and "dvc repro --force" in printed
 
 
 def test_no_answer_at_all_is_an_error_and_writes_no_table(run, tmp_path):
@@ -81,7 +85,7 @@ def test_a_lasting_error_ends_the_stage_without_a_table(run, tmp_path):
 
     with pytest.raises(EngineError, match="401"):
         run(script, ["a", "b"], two_steps)
-    assert not (tmp_path / "responses" / "judge.parquet").exists()
+    assert list((tmp_path / "responses").iterdir()) == []  # no half table either
     # the answers are in the store all the same
     assert len(Store(tmp_path / "s.sqlite")) == 2
 
@@ -90,3 +94,38 @@ def test_a_table_larger_than_a_row_group_is_whole(run, monkeypatch):
     monkeypatch.setattr(stage, "ROWS_A_GROUP", 3)
     table = run(lambda r: r.messages[0].content, [str(i) for i in range(10)], two_steps)
     assert len(table) == 20
+
+
+def test_two_stages_at_once_never_write_to_one_file(tmp_path):
+    out = tmp_path / "judge.parquet"
+    row = dict.fromkeys(stage.SCHEMA.names)
+    with stage._writer(out) as one, stage._writer(out) as two:
+        one([{**row, "trial": "a"}])
+        two([{**row, "trial": "b"}])
+    # the first to be opened is the last to be done, and whole
+    assert pd.read_parquet(out)["trial"].tolist() == ["a"]
+    assert list(tmp_path.iterdir()) == [out]
+
+
+def test_a_table_may_be_read_by_others(tmp_path):
+    """A temporary file is its owner's alone; the table is a file like any other."""
+    plain = tmp_path / "plain"
+    plain.write_text("")
+    with stage._writer(tmp_path / "judge.parquet"):
+        pass
+    assert (tmp_path / "judge.parquet").stat().st_mode == plain.stat().st_mode
+
+
+def test_the_command_line_names_one_judge_that_there_is():
+    assert slug_argument(["judge.py", "b"], {"a", "b"}) == "b"
+    for argv in (["judge.py"], ["judge.py", "a", "b"]):
+        with pytest.raises(UserError, match="name one judge after the command: a, b"):
+            slug_argument(argv, {"b", "a"})
+    with pytest.raises(UserError, match=r"no judge 'c' in params.yaml; there are: a, b"):
+        slug_argument(["judge.py", "c"], {"b", "a"})
+
+
+def test_an_unknown_judge_is_named_with_those_that_there_are(tmp_path):
+    common = SimpleNamespace(judges={"b": None, "a": None})
+    with pytest.raises(UserError, match=r"no judge 'c' in params.yaml; there are: a, b"):
+        stage.ask_judge(common, "c", [], two_steps, tmp_path / "c.parquet")

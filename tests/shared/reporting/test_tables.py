@@ -97,3 +97,10 @@ def test_a_cell_cannot_end_its_column():
         assert line.replace("\\|", "").count("|") == 4
     assert "x\\|y" in text and "two lines" in text
     assert "0.10" in text  # as it is, not as the number 0.1
+
+
+def test_names_that_look_like_numbers_stay_names(tmp_path):
+    rows = pd.DataFrame([dict.fromkeys(COLUMNS, "x") | {"judge": "007"}]).assign(fingerprint="123e45678901")
+    write(tmp_path / "t.csv", rows, ["A page."])
+    back = read(tmp_path / "t.csv")
+    assert back.loc[0, ["judge", "fingerprint"]].tolist() == ["007", "123e45678901"]

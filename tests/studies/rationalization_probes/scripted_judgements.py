@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pandas as pd
 
-CARRIER = {"blind": 1, "truth": 1, "flip": 2, "placebo": 2}
-FAVOURED = {"blind": "", "truth": "12", "flip": "21", "placebo": "21"}
+CARRIER = {"blind": 1, "empty": 1, "truth": 1, "flip": 2, "placebo": 2}
+FAVOURED = {"blind": "", "empty": "", "truth": "12", "flip": "21", "placebo": "21"}
 
 
 def judgement(
@@ -53,7 +53,8 @@ def items_of(judgements: pd.DataFrame) -> pd.DataFrame:
     """The columns of the items table that the tables read."""
     items = judgements[["item", "kind"]].drop_duplicates()
     return items.assign(
-        provenance_2=[f"tradml:{name}" if name else "llm" for name in map(system_of, items["item"])]
+        provenance_1="given",
+        provenance_2=[f"tradml:{name}" if name else "llm" for name in map(system_of, items["item"])],
     )
 
 
@@ -70,10 +71,12 @@ def every_arm(documents: int, damaged: str = "1") -> pd.DataFrame:
         spans = (3, 4) if scheme.startswith("pbp") else None
         for number in range(documents):
             one, told = f"doc-{number:02d}", {"scheme": scheme, "spans": spans}
-            # Alternating on equal pairs without a cue; with one, always its carrier.
+            # Alternating on equal pairs without a cue; with one, always its carrier; an empty one makes
+            # every eighth a 1.
             free = "12"[number % 2] if scheme == "forced" else ("tie", "1", "tie", "2")[number % 4]
+            says = {"blind": free, "empty": "1" if number % 8 == 0 else free}
             for probe, carrier in CARRIER.items():
-                rows.append(judgement(one, free if probe == "blind" else str(carrier), probe=probe, **told))
+                rows.append(judgement(one, says.get(probe, str(carrier)), probe=probe, **told))
             rows.append(judgement(one, "1", probe="flip", stage="reveal", **told))
             rows.append(judgement(one, "2", probe="flip", stage="control", **told))
             for probe in ("blind", "truth"):

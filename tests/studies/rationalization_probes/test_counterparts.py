@@ -37,16 +37,20 @@ def test_a_share_of_every_cell_of_tables_2_to_5_follows_from_its_id():
 
 def test_a_printed_shift_is_the_cell_and_not_our_arithmetic():
     # Llama, SCoT, Flip: [2,1] rises from 86 to 155 of 1,000, which is 0.069; Table 7 prints 0.081.
-    lds = of("lds", "equal", "scot", "flip", "carrier")
-    assert lds.values["llama_3_1_8b"] == pytest.approx(0.069)
+    # That table is about two samples of one model, those counts are about equal pairs.
+    assert of("lds", "equal", "scot", "flip").of("llama_3_1_8b") == ("", pytest.approx(0.069))
+    lds = of("lds", "samples", "scot", "flip")
+    assert set(lds.values) == FIVE
     assert lds.of("llama_3_1_8b") == ("rationalization_probes.t07.llama_3_1_8b.scot.flip.lds", 0.081)
+    assert lds.values["llama_3_1_8b"] == 0.081
 
 
 def test_codings_exchange_sides_under_flip_alone():
     for probe, same in (("truth", True), ("flip", False), ("placebo", True)):
         carrier, always = (of("lds", "equal", "scot", probe, coding) for coding in ("carrier", "always_12"))
         assert (carrier.values == always.values) is same
-        assert bool(always.cells) is same  # Table 7 has no cell for the side that its numbers are not of
+        # Table 7 has no cell for the side that its numbers are not of.
+        assert bool(of("lds", "samples", "scot", probe, "always_12").cells) is same
     opposite = of("ols", "equal", "scot", "flip", "carrier")
     assert of("lds", "equal", "scot", "flip", "always_12").values == opposite.values
 
@@ -94,6 +98,10 @@ def test_extractive_and_identical_pairs():
         ("cue_effect", "identical", "scot", "truth"),
         ("revision_rate", "equal", "scot", "control"),  # it had none
         ("revised_away", "equal", "scot", "reveal"),
+        ("lao", "samples", "scot", "truth"),  # Tables 6-8 print LDS, TS and OLS
+        ("cue_effect", "samples", "scot", "truth"),
+        ("lds", "samples", "baseline", "truth"),
+        ("lds", "samples", "scot", "empty"),
         ("spans_found_rate", "equal", "pbp_once", "blind"),
     ],
 )

@@ -46,6 +46,13 @@ def test_an_edit_that_changes_nothing_is_refused():
         Edit("invented_fact", "", "and more")
 
 
+@pytest.mark.parametrize("name", ["kind", "before", "after", "note"])
+def test_a_text_of_an_edit_that_is_none_is_named(name):
+    texts = {"kind": "wrong_number", "before": "3", "after": "4", "note": ""}
+    with pytest.raises(ValueError, match=f"damage: {name} is not a text but int"):
+        Edit(**(texts | {name: 3}))
+
+
 def test_an_unknown_kind_is_named():
     with pytest.raises(ValueError, match="unknown kind 'typo'; use one of wrong_number"):
         Edit("typo", "3", "4")  # type: ignore[arg-type]

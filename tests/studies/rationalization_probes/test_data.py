@@ -18,14 +18,16 @@ from shared.params import load as load_params
 from studies.rationalization_probes import data
 from studies.rationalization_probes.damage import Edit
 from studies.rationalization_probes.data import (
-    borrowed_ladder,
     build,
+    check_levels,
     check_sets,
     items_of,
     read_generated,
     report,
+    shortfalls,
     table,
     with_generated,
+    with_ladder,
 )
 from studies.rationalization_probes.documents import EMBEDDED, Document, DocumentError, load_embedded
 from studies.rationalization_probes.params import Section
@@ -47,6 +49,10 @@ DOCUMENT = Document(
         Edit("swapped_name", "Ada Voss", "Lee Tarn"),
     ),
 )
+
+
+def names(items):
+    return [item.item for item in items]
 
 
 def by_id(document, sentences=2, seed=SEED):
@@ -133,6 +139,14 @@ def test_a_text_that_was_written_twice_is_no_pair():
     twice = Document("x", TEXT, "given", paraphrase_1="Same.", paraphrase_2="Same.", samples=("A.", "A."))
     assert by_id(twice) == {}
     assert by_id(replace(twice, paraphrase_2=None, samples=("A.",))) == {}
+    assert by_id(replace(twice, paraphrase_2="Sa\u200bme.\ufeff", samples=("A b.", "A  b."))) == {}
+
+
+def test_extracts_are_made_only_where_they_are_wanted():
+    wordless = replace(DOCUMENT, text="12 34 -- 56")
+    assert "ferry:identical" in by_id(wordless, sentences=None)
+    with pytest.raises(DocumentError, match=r"ferry: a text without words .*remove the document, or sets\."):
+        by_id(wordless, sentences=1)
 
 
 def test_which_equal_text_is_candidate_1_is_drawn_by_item_and_seed():
@@ -238,6 +252,11 @@ def test_a_failed_answer_is_never_a_text(status):
     assert filled.paraphrase_1 == "One." and filled.paraphrase_2 is None
 
 
+def test_an_answer_that_shows_nothing_is_never_a_text():
+    (filled,) = with_generated([BARE], [record("paraphrase_1", "\u200b")], "writer")
+    assert filled.paraphrase_1 is None
+
+
 @pytest.mark.parametrize("changes", [{"generator": "another"}, {"digest": "of another version"}])
 def test_stale_texts_are_refused(changes):
     with pytest.raises(DocumentError, match="bare: generated texts are stale; run the generate stage again"):
@@ -247,8 +266,22 @@ def test_stale_texts_are_refused(changes):
 def test_texts_that_were_never_written_are_asked_for(tmp_path):
     with pytest.raises(DocumentError, match="run the generate stage first"):
         read_generated(tmp_path / "generated.jsonl")
-    (tmp_path / "generated.jsonl").write_text('{"document": "a"}\n', encoding="utf-8")
-    assert read_generated(tmp_path / "generated.jsonl") == [{"document": "a"}]
+
+
+def test_only_a_newline_ends_a_record(tmp_path):
+    records = [record("summary", "One\u2028two\x85three."), record("paraphrase_1", "Four.")]
+    file = tmp_path / "generated.jsonl"
+    file.write_text("".join(json.dumps(r, ensure_ascii=False) + "\n" for r in records), encoding="utf-8")
+    assert read_generated(file) == records
+
+
+@pytest.mark.parametrize("line", ['{"document": "a", "te', "[" * 100_000, '{"document": "a"}', "7", "\udcff"])
+def test_a_damaged_record_is_named_by_its_line(tmp_path, line):
+    file = tmp_path / "generated.jsonl"
+    good = json.dumps(record("summary", "One."))
+    file.write_text(f"{good}\n{line}\n", encoding="utf-8", errors="surrogateescape")
+    with pytest.raises(DocumentError, match=r"generated\.jsonl:2: not a record .* run the generate stage"):
+        read_generated(file)
 
 
 # --- what the sets need -----------------------------------------------------------------------------
@@ -282,11 +315,47 @@ def test_a_set_that_the_generator_could_not_serve_says_so():
 
 
 def test_the_embedded_ladder_is_borrowed_where_there_is_none():
-    borrowed = borrowed_ladder([BARE], [DOCUMENT])
-    assert [item.item for item in borrowed] == ["ferry:damage:1", "ferry:damage:2"]
-    assert borrowed_ladder([BARE, DOCUMENT], load_embedded(ROOT / EMBEDDED)) == []
-    with pytest.raises(DocumentError, match="ferry: is the id of an embedded document too"):
-        borrowed_ladder([replace(BARE, id="ferry")], [DOCUMENT])
+    bare = list(items_of(BARE, None, SEED))
+    assert names(with_ladder(bare, [DOCUMENT])) == ["bare:identical", "ferry:damage:1", "ferry:damage:2"]
+    own = list(items_of(DOCUMENT, None, SEED))
+    assert with_ladder(own, load_embedded(ROOT / EMBEDDED), [1, 2]) == own
+    with pytest.raises(DocumentError, match=r"1 problem with .*ferry: is the id of an embedded document too"):
+        with_ladder(list(items_of(replace(BARE, id="ferry"), None, SEED)), [DOCUMENT])
+
+
+def test_a_ladder_that_lacks_a_wanted_level_is_replaced_whole():
+    mine = replace(DOCUMENT, id="mine", damage=DOCUMENT.damage[:1])
+    items = list(items_of(mine, None, SEED))
+    kept = ["mine:equal", "mine:identical"]
+    assert names(with_ladder(items, [DOCUMENT], [1])) == [*kept, "mine:damage:1"]
+    assert names(with_ladder(items, [DOCUMENT], [1, 2])) == [*kept, "ferry:damage:1", "ferry:damage:2"]
+    # The embedded one has no third error either: the document keeps its own.
+    assert with_ladder(items, [DOCUMENT], [3]) == items
+
+
+def test_a_level_that_no_document_has_is_named():
+    items = table(items_of(DOCUMENT, None, SEED))
+    check_levels(items, [1, 2])
+    with pytest.raises(DocumentError, match=r"no document has 3 recorded errors; the levels .* are: 1, 2$"):
+        check_levels(items, [2, 3])
+    with pytest.raises(DocumentError, match="the levels that there are: none"):
+        check_levels(table([]), [1])
+
+
+def test_a_set_that_asks_for_more_documents_than_there_are_is_told(section):
+    items = table(items_of(DOCUMENT, None, SEED))
+    equal, damage = section.sets["equal"], section.sets["damage"]
+    two_of_level_3 = damage.model_copy(update={"items": 2, "levels": [3]})
+    sets = {
+        "equal": equal.model_copy(update={"items": 2}),
+        "identical": equal.model_copy(update={"items": 1}),
+        "samples": equal.model_copy(update={"items": None}),
+        "damage": two_of_level_3,
+    }
+    assert shortfalls(items, sets) == [
+        "note: sets.equal.items asks for 2 documents; 1 allow such an item",
+        "note: sets.damage.items asks for 2 documents; 0 allow such an item",
+    ]
 
 
 # --- the whole stage --------------------------------------------------------------------------------
@@ -389,5 +458,7 @@ def test_documents_that_lack_what_others_have_are_named():
     whole = Document(id="whole", text="A text.", provenance="given", summary="A summary. It is short.")
     bare = Document(id="bare", text="Another text.", provenance="given")
     made = table(items_of(whole, 1, 1))
-    assert "identical: 1 items of 1 documents; left out, for want of texts: 1 (bare)" in report(made, [whole, bare])
+    assert "identical: 1 items of 1 documents; left out, for want of texts: 1 (bare)" in report(
+        made, [whole, bare]
+    )
     assert "left out" not in report(made, [whole])

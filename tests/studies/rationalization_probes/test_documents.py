@@ -158,10 +158,17 @@ GOOD = {"id": "good", "text": "Three short words"}
         ({"id": "x", "text": ""}, r"d\.jsonl:2: text is empty"),
         ({"id": "x", "text": " \n "}, r"d\.jsonl:2: text is empty"),
         ({"id": "x", "text": None}, r"d\.jsonl:2: text is empty"),
+        ({"id": "x", "text": "\u200b \ufeff" * 5}, r"d\.jsonl:2: text is empty"),
+        ({"id": "\u200b", "text": "Three other words"}, r"d\.jsonl:2: id is empty"),
+        ({"id": "go\u200bod", "text": "Three other words"}, r"go\u200bod: id used twice"),
+        # Two words, however many pieces the invisible characters cut them into.
+        ({"id": "x", "text": "Two wo\u200brds"}, r"x: 2 tokens, outside documents\.tokens \(3 to 20\)"),
+        ({"id": "x", "text": "Three sh\u200bort words\ufeff"}, r"x: same text as good"),
         ({"id": "", "text": "Three other words"}, r"d\.jsonl:2: id is empty"),
         ({"id": "x", "text": 5}, r"d\.jsonl:2: text is not a text but int"),
         ({"id": True, "text": "Three other words"}, r"d\.jsonl:2: id is not a text but bool"),
         ({"id": "x", "text": "Half a \ud83d pair"}, r"d\.jsonl:2: text is not UTF-8"),
+        ({"id": "x\ny", "text": "Too short"}, r"x y: 2 tokens, outside"),
         ({"id": "x", "text": "Too short"}, r"x: 2 tokens, outside documents\.tokens \(3 to 20\)"),
         ({"id": "x", "text": "long " * 21}, r"x: 21 tokens, outside documents\.tokens \(3 to 20\)"),
         ({"id": "good", "text": "Three other words"}, r"good: id used twice"),
@@ -171,6 +178,28 @@ GOOD = {"id": "good", "text": "Three short words"}
         (
             {"id": "x", "text": "Three other words", "paraphrase_1": "A.", "paraphrase_2": "A."},
             r"x: paraphrase_1 and paraphrase_2 are the same text",
+        ),
+        (
+            {"id": "x", "text": "Three other words", "paraphrase_1": "A  b.", "paraphrase_2": "A b\u200b."},
+            r"x: paraphrase_1 and paraphrase_2 are the same text",
+        ),
+        ({"id": "x", "text": "Three other words", "damage": 0}, r"d\.jsonl:2: damage is not a list but int"),
+        (
+            {
+                "id": "x",
+                "text": "Three other words",
+                "damage": [{"kind": "wrong_number", "before": 2, "after": 3}],
+            },
+            r"d\.jsonl:2: damage: before is not a text but int",
+        ),
+        (
+            {
+                "id": "x",
+                "text": "Three other words",
+                "paraphrase_2": "Two boats.",
+                "damage": [{"kind": "wrong_number", "before": "Two", "after": "T\u200bwo"}],
+            },
+            r"x: damage 1: changes nothing that a reader sees",
         ),
         (
             {"id": "x", "text": "Three other words", "damage": [{"kind": "typo"}]},
@@ -192,6 +221,12 @@ def test_a_bad_document_is_named(folder, tmp_path, row, told):
     with pytest.raises(DocumentError, match=rf"^1 problem with documents: {told}") as caught:
         load(settings(), tmp_path)
     assert "\n" not in str(caught.value)
+
+
+def test_a_summary_that_shows_nothing_is_lacking(folder, tmp_path):
+    write_rows(folder / "d.jsonl", GOOD | {"summary": "\u200b\ufeff"})
+    (document,) = load(settings(), tmp_path)
+    assert document.summary is None
 
 
 def test_the_limits_of_the_range_are_inside(folder, tmp_path):

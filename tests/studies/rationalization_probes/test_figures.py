@@ -8,12 +8,12 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.text import Text
 
 from shared.metrics.resampling import Inference
-from shared.reporting.figures import caption_of, style
+from shared.reporting.figures import GREY, INK, MARKERS, caption_of, style
 from shared.reporting.tables import read
 from studies.rationalization_probes import counterparts, figures, tables
 from studies.rationalization_probes.figures import PLOTS, FiguresError, draw_marks, draw_revision
 from studies.rationalization_probes.tables import Study
-from tests.studies.rationalization_probes.scripted_judgements import every_arm, system_of
+from tests.studies.rationalization_probes.scripted_judgements import every_arm, items_of
 
 QUICK = Inference(resamples=200, permutations=200)
 
@@ -25,7 +25,7 @@ def written(folder, documents, *judges):
         for judge, damaged in zip(judges, ("1", "2"), strict=False)
     ]
     rows = pd.concat(frames, ignore_index=True)
-    rows["system"] = rows["item"].map(system_of)
+    rows = tables.with_writers(rows, items_of(rows))
     list(tables.write_all(Study(rows, QUICK, 1, "smoke"), folder))
     return folder
 
@@ -71,8 +71,10 @@ def test_all_figures_the_same_bytes_twice(two_judges, tmp_path):
 
 
 @pytest.mark.parametrize("folder", ["two_judges", "few"])
-def test_no_text_lies_upon_another(folder, request):
+def test_no_text_lies_upon_another_or_outside(folder, request):
     for figure in drawn(request.getfixturevalue(folder)):
+        for text, box in texts(figure).items():
+            assert figure.bbox.x0 <= box.x0 and box.x1 <= figure.bbox.x1, text.get_text()
         for (one, box), (other, there) in itertools.combinations(texts(figure).items(), 2):
             assert not box.padded(-1).overlaps(there.padded(-1)), (one.get_text(), other.get_text())
 
@@ -81,24 +83,59 @@ def test_n_and_marks_are_said(two_judges, few):
     for figure in drawn(two_judges):
         said = words(figure)
         assert "n = 16 items" in said and "paper (five judges)" in said and "instrument check" in said
-        assert "too few to conclude" not in said
+        assert "too few to" not in said
     for figure in drawn(few):
         said = words(figure)
         assert said.count("too few to conclude") == 5  # once a scheme
-        assert "instrument check" not in said
+        assert "instrument check" not in said and "gate not passed (too few to tell)" in said
 
 
 def test_the_undefined_is_marked_and_not_drawn_at_zero(two_judges):
     plot = PLOTS["figure_04a_lao_truth"]
     rows = read(two_judges / "table_03_truth.csv")
-    rows.loc[rows["quantity"] == "lao", ["value", "ci_low", "ci_high", "floor_low", "floor_high"]] = float(
-        "nan"
-    )
+    rows.loc[rows["quantity"] == "lao", ["value", "ci_low", "ci_high"]] = float("nan")
     with style():
         figure = draw_marks(plot, rows)
     assert words(figure).count("n/a") == 10  # two judges, five schemes
     # What is left are the paper's marks, those of its five judges in each of four schemes.
     assert [len(line.get_xdata()) for line in figure.axes[0].lines] == [5] * 4
+
+
+def inks(figure):
+    """The colours of our judges' marks."""
+    return [line.get_color() for line in figure.axes[0].lines if line.get_marker() in MARKERS[:2] and
+            len(line.get_xdata()) == 1]  # fmt: skip
+
+
+def test_only_what_passed_the_gate_is_black(two_judges, few):
+    plot = PLOTS["figure_02a_equality_detection"]
+    with style():
+        both, one = (draw_marks(plot, read(folder / f"{plot.table}.csv")) for folder in (two_judges, few))
+        revision = draw_revision(read(few / "revision.csv"))
+    assert inks(both) == [INK, GREY] * 5 and inks(one) == [GREY] * 5
+    hatched = [[patch for patch in figure.axes[0].patches if patch.get_hatch()] for figure in (both, one)]
+    assert [len(found) for found in hatched] == [5, 0]  # the judge that failed; not those too few to tell
+    assert {line.get_color() for line in revision.axes[0].lines if len(line.get_xdata()) == 1} == {GREY}
+
+
+def test_the_empty_line_stands_beside_lao(two_judges):
+    rows = read(two_judges / "table_03_truth.csv")
+    with style():
+        figure = draw_marks(PLOTS["figure_04a_lao_truth"], rows)
+    assert "an empty label line" in words(figure)
+    marks = [line.get_ydata()[0] for line in figure.axes[0].lines if line.get_marker() == "_"]
+    lao = rows[(rows["quantity"] == "lao") & (rows["coding"] == "carrier")]
+    # Two judges; in four schemes the line moves ties to 1, in the forced choice nothing.
+    assert [mark for mark in marks if pd.notna(mark)] == [1] * 8
+    assert (len(marks), list(lao["floor_value"].dropna())) == (10, [1] * 8)
+
+
+def test_figure_2b_names_the_place_on_the_screen(two_judges, tmp_path):
+    figures.write_all(two_judges, tmp_path)
+    assert "share_first_shown" in caption_of(tmp_path / "figure_02b_neutrality.svg").title
+    assert caption_of(tmp_path / "figure_02a_equality_detection.svg").title == (
+        "Equality detection under Blind"
+    )
 
 
 def test_values_stand_where_the_table_has_them(two_judges):

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from shared.errors import UserError
 from shared.judge.client import Client
 from shared.judge.records import Completion, PromptTooLong
 from shared.judge.store import Store
@@ -15,6 +16,7 @@ from studies.rationalization_probes.generate import (
     Generator,
     generate,
     lacking,
+    write,
     write_lacking,
 )
 
@@ -42,15 +44,41 @@ class Scripted:
         pass
 
 
-def run(engine, documents, tmp_path, generator=GENERATOR):
-    async def collect():
-        store = Store(tmp_path / "store.sqlite")
-        client = Client(engine, store, concurrency=2, retries=0)
-        texts = [text async for text in generate(client, documents, generator)]
-        store.close()
-        return texts
+class Narrow(Scripted):
+    """An engine whose context takes no prompt that holds the word "long"."""
 
-    return asyncio.run(collect())
+    async def complete(self, request):
+        if "long" in prompt(request):
+            raise PromptTooLong(f"{request.item}: 9000 tokens do not fit 4096")
+        return await super().complete(request)
+
+
+def with_client(engine, tmp_path, use):
+    async def opened():
+        store = Store(tmp_path / "store.sqlite")
+        try:
+            return await use(Client(engine, store, concurrency=2, retries=0))
+        finally:
+            store.close()
+
+    return asyncio.run(opened())
+
+
+def written(engine, documents, tmp_path, generator=GENERATOR):
+    async def collect(client):
+        return [each async for each in generate(client, documents, generator)]
+
+    return with_client(engine, tmp_path, collect)
+
+
+def run(engine, documents, tmp_path, generator=GENERATOR):
+    return [text for each in written(engine, documents, tmp_path, generator) for text in each.texts]
+
+
+def write_file(engine, documents, tmp_path):
+    file = tmp_path / "out/generated.jsonl"
+    file.parent.mkdir(exist_ok=True)
+    return file, with_client(engine, tmp_path, lambda client: write(client, documents, GENERATOR, file))
 
 
 def names(orders):
@@ -115,7 +143,7 @@ def test_the_seed_comes_from_the_documents_id_and_the_studys_seed(tmp_path):
             raise PromptTooLong("stop here")
 
         with pytest.raises(PromptTooLong):
-            asyncio.run(write_lacking(document, generator, ask))
+            asyncio.run(anext(write_lacking(document, generator, ask)))
         return engine.requests[0].seed
 
     assert seed(BARE, GENERATOR) == seed(replace(BARE, text="Other words."), GENERATOR)
@@ -152,16 +180,59 @@ def test_without_a_usable_summary_no_paraphrase_is_asked_for(tmp_path):
     ]
 
 
-def test_a_document_that_fails_does_not_stop_the_others(tmp_path, capsys):
-    class Narrow(Scripted):
-        async def complete(self, request):
-            if "long" in prompt(request):
-                raise PromptTooLong(f"{request.item}: 9000 tokens do not fit 4096")
-            return await super().complete(request)
+def test_a_document_that_fails_does_not_stop_the_others(tmp_path):
+    big, bare = written(Narrow(), [replace(BARE, id="big", text="long " * 9), BARE], tmp_path)
+    assert (big.document, big.texts, str(big.failure)) == (
+        "big",
+        [],
+        "big:summary: 9000 tokens do not fit 4096",
+    )
+    assert (bare.document, len(bare.texts), bare.failure) == ("bare", 5, None)
 
-    texts = run(Narrow(), [replace(BARE, id="big", text="long " * 9), BARE], tmp_path)
-    assert {text.document for text in texts} == {"bare"}
-    assert "big: not written: big:summary: 9000 tokens do not fit 4096" in capsys.readouterr().out
+
+def test_what_was_answered_before_a_failure_is_kept(tmp_path):
+    # The summary is answered; the paraphrase of it, which holds the word, is not.
+    engine = Narrow(answer=lambda request, n: "A long summary.")
+    (each,) = written(engine, [BARE], tmp_path)
+    assert [text.text_name for text in each.texts] == ["summary"]
+    assert isinstance(each.failure, PromptTooLong)
+
+
+def test_a_failure_ends_the_stage_after_the_file_is_written(tmp_path):
+    big = [replace(BARE, id=f"big{n}", text="long " * 9) for n in range(5)]
+    with pytest.raises(UserError) as caught:
+        write_file(Narrow(), [*big, BARE], tmp_path)
+    told = str(caught.value)
+    assert told.startswith("5 documents not written whole: big0: big0:summary: 9000 tokens do not fit 4096; ")
+    assert "big2:" in told and "big3:" not in told and "and 2 more; run the generate stage again" in told
+    file = tmp_path / "out/generated.jsonl"
+    assert [json.loads(line)["document"] for line in file.read_text().splitlines()] == ["bare"] * 5
+    assert list(file.parent.iterdir()) == [file]
+
+
+def test_none_lacked_is_said_only_where_nothing_was_asked(tmp_path):
+    whole = replace(BARE, summary="S.", paraphrase_1="P.", paraphrase_2="Q.", samples=("A.",))
+    assert write_file(Scripted(), [whole], tmp_path)[1] == "none lacked"
+    cut = Scripted(finish=lambda request: "length" if request.item.endswith("summary") else "stop")
+    assert write_file(cut, [BARE], tmp_path)[1] == "2 ok, 1 truncated"
+
+
+def test_an_error_that_ends_the_run_leaves_the_old_file_and_no_other(tmp_path):
+    class Broken(Scripted):
+        async def complete(self, request):
+            raise RuntimeError("out of memory")
+
+    file, _ = write_file(Scripted(), [BARE], tmp_path)
+    before = file.read_bytes()
+    with pytest.raises(RuntimeError):
+        write_file(Broken(), [replace(BARE, id="other")], tmp_path)
+    assert file.read_bytes() == before
+    assert list(file.parent.iterdir()) == [file]
+
+
+def test_half_a_surrogate_pair_in_an_answer_can_be_written(tmp_path):
+    file, _ = write_file(Scripted(answer=lambda request, n: "Half \ud83d here."), [BARE], tmp_path)
+    assert json.loads(file.read_text(encoding="utf-8").splitlines()[0])["text"] == "Half \ufffd here."
 
 
 def test_a_second_run_pays_nothing_and_writes_the_same(tmp_path):

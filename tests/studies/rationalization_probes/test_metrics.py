@@ -18,7 +18,7 @@ from studies.rationalization_probes.equations import (
     neutrality_deviation,
     neutrality_signed,
     ols,
-    outcome_counts,
+    outcome_indicators,
     outcome_shares,
     shifts,
     ts,
@@ -39,7 +39,7 @@ QUICK = Inference(resamples=300, permutations=300)
 
 
 def test_shares_by_hand():
-    counts = outcome_counts(pd.Series(["1", "tie", "1", "2", None]))
+    counts = outcome_indicators(pd.Series(["1", "tie", "1", "2", None])).sum(axis=0)
     assert counts.tolist() == [2, 1, 1]
     assert outcome_shares(counts).tolist() == [0.5, 0.25, 0.25]
     # The paper's denominator also counts the one that gave no verdict.
@@ -53,6 +53,8 @@ def test_neutrality_by_hand():
     assert edr(shares) == 0.5
     assert neutrality_signed(shares) == neutrality_deviation(shares) == 0.25
     assert neutrality_signed(outcome_shares([2, 6, 8])) == -0.25
+    # Of 20, four of them not parsed, which are no preference: 0.5 * (0.3 + 0.1), not 0.5 * (1 - 0.4).
+    assert neutrality_deviation(outcome_shares([6, 2, 8], 20)) == pytest.approx(0.2)
     # Nothing but ties: there is nothing to be neutral about, while the signed form is 0.
     assert np.isnan(neutrality_deviation([0, 0, 1])) and neutrality_signed([0, 0, 1]) == 0
 
@@ -411,7 +413,6 @@ def test_which_orderings_hold_for_how_many_judges():
 
 
 def trial(document, probe, verdict, carrier=1, stage="first", status="ok", scheme="scot", order="12"):
-    favoured = {"blind": "", "truth": "12", "flip": "21", "placebo": "12" if carrier == 1 else "21"}
     return {
         "judge": "scripted",
         "scheme": scheme,
@@ -422,7 +423,6 @@ def trial(document, probe, verdict, carrier=1, stage="first", status="ok", schem
         "screen_order": order,
         "replicate": 0,
         "carrier": carrier,
-        "favoured": favoured[probe],
         "stage": stage,
         "status": status,
         "verdict": verdict if status == "ok" else None,
@@ -451,7 +451,8 @@ def small() -> pd.DataFrame:
 
 def test_cue_effect_by_hand():
     # Carrier picked: Blind 1 of 4, Truth 3 of 4. Ties: 2 of 4, then 1 of 4. One question is asked of one
-    # cell only, so that Holm's correction changes nothing; two clusters moved: p = 2 / 2^2.
+    # cell only, so that Holm's correction changes nothing; two clusters moved: p = 2 / 2^2. No effect in
+    # four documents could be found: 2 / 2^4 is above 0.05.
     effects = cue_effects(small(), rng(), QUICK)
     assert value(effects, "cue_effect", "truth") == 0.5
     assert value(effects, "tie_change", "truth") == -0.25
@@ -459,7 +460,33 @@ def test_cue_effect_by_hand():
         value(effects, "cue_effect", "truth", "p") == value(effects, "cue_effect", "truth", "p_holm") == 0.5
     )
     assert value(effects, "cue_effect", "truth", "n_clusters") == 4
-    assert value(effects, "cue_effect", "truth", "mde") > 0.5  # four documents could not have shown it
+    assert np.isnan(value(effects, "cue_effect", "truth", "mde"))
+
+
+def test_an_effect_that_no_test_could_show_is_not_said_to_be_found():
+    # One of 25 documents moved. Its spread alone would promise to find 0.117; it takes 6 that move.
+    blind = [trial(d, "blind", "tie") for d in range(25)]
+    truth = [trial(d, "truth", "1" if d == 0 else "tie") for d in range(25)]
+    effects = cue_effects(pd.DataFrame(blind + truth), rng(), QUICK)
+    assert value(effects, "cue_effect", "truth", "mde") == pytest.approx(0.298, abs=5e-4)
+
+
+def test_holm_corrects_the_declared_family_alone():
+    # Six documents all move to the carrier: p = 2 / 2^6 = 0.03125 in each cell. Two schemes under two probes
+    # of the family on equal pairs: 4 * 0.03125. An empty line and another kind are not of it.
+    rows = [
+        trial(d, probe, "tie" if probe == "blind" else "1", scheme=scheme) | {"kind": kind}
+        for d in range(6)
+        for scheme in ("scot", "forced")
+        for probe in ("blind", "empty", "truth", "flip")
+        for kind in ("equal", "identical")
+    ]
+    effects = cue_effects(pd.DataFrame(rows), rng(), QUICK).query("quantity == 'cue_effect'")
+    assert (effects["p"] == 0.03125).all() and len(effects) == 2 * 3 * 2
+    family = (effects["kind"] == "equal") & effects["condition"].isin(["truth", "flip"])
+    assert family.sum() == 4
+    assert (effects.loc[family, "p_holm"] == 0.125).all()
+    assert effects.loc[~family, "p_holm"].isna().all()
 
 
 def test_unparsed_pairs_are_dropped_and_counted():
@@ -486,17 +513,16 @@ def test_a_verdict_without_the_status_ok_never_counts():
 
 def test_codings_of_the_favoured_side():
     frame = small()
-    flipped = frame[frame["probe"] == "truth"].assign(probe="flip", favoured="21")
+    flipped = frame[frame["probe"] == "truth"].assign(probe="flip", carrier=2)
     both = pd.concat([frame, flipped])
     # Truth's verdicts 1, 2, 2, tie against Blind's 1, 1, tie, tie: [1,2] from 2/4 to 1/4, [2,1] to 2/4.
-    paper = susceptibility(both, rng(), QUICK, coding="paper")
-    assert (value(paper, "shift_favoured", "truth"), value(paper, "lds", "truth")) == (-0.25, 0)
-    assert (value(paper, "lds", "flip"), value(paper, "lao", "flip")) == (0.5, 1)
     always = susceptibility(both, rng(), QUICK, coding="always_12")
+    assert (value(always, "shift_favoured", "truth"), value(always, "lds", "truth")) == (-0.25, 0)
     assert (value(always, "ols", "flip"), value(always, "lao", "flip")) == (0.5, 0)
-    carrier = susceptibility(both, rng(), QUICK, coding="carrier")
+    carrier = susceptibility(both, rng(), QUICK)
     assert value(carrier, "lds", "truth") == 0.5
-    with pytest.raises(ValueError, match="coding 'label' is not known: use one of carrier, paper, always_12"):
+    assert (value(carrier, "lds", "flip"), value(carrier, "lao", "flip")) == (0.5, 1)
+    with pytest.raises(ValueError, match="coding 'label' is not known: use one of carrier, always_12"):
         susceptibility(both, rng(), QUICK, coding="label")
 
 
@@ -525,17 +551,28 @@ def test_a_judgement_without_blind_is_an_error():
 
 def test_a_judge_that_never_moves():
     frame = pd.DataFrame([trial(d, probe, "tie") for d in range(20) for probe in ("blind", "truth")])
-    shifted = susceptibility(frame, rng(), QUICK, coding="carrier")
-    assert (
-        value(shifted, "shift_favoured", "truth") == 0 and value(shifted, "shift_favoured", "truth", "p") == 1
-    )
-    low, high = (value(shifted, "shift_favoured", "truth", end) for end in ("ci_low", "ci_high"))
+    effects = cue_effects(frame, rng(), QUICK)
+    assert value(effects, "cue_effect", "truth") == 0 and value(effects, "cue_effect", "truth", "p") == 1
+    low, high = (value(effects, "cue_effect", "truth", end) for end in ("ci_low", "ci_high"))
     assert low == pytest.approx(-high) and high == pytest.approx(0.161, abs=1e-3)  # Wilson's 0 of 20
-    assert np.isnan([value(shifted, "lao", "truth", column) for column in ("value", "p", "floor_high")]).all()
+    shifted = susceptibility(frame, rng(), QUICK)
+    assert np.isnan([value(shifted, "lao", "truth", column) for column in ("value", "p", "null_high")]).all()
+
+
+def test_p_values_of_movements():
+    # Four documents; see `small`. LDS 0.5: the carrier's picks differ in documents 1 and 2, so that of the 16
+    # exchanges a quarter keeps both as they are; a quarter of 16, and the observed one: (1 + 4) / (1 + 16).
+    shifted = susceptibility(small(), rng(), QUICK)
+    assert value(shifted, "lds", "truth") == 0.5
+    assert value(shifted, "lds", "truth", "p") == pytest.approx(5 / 17)
+    # The signed shift is tested once, as the cue effect; LAO not at all.
+    untested = shifted[shifted["quantity"].isin(["shift_favoured", "shift_opposite", "shift_tie", "lao"])]
+    assert len(untested) == 4 and untested["p"].isna().all()
+    assert shifted["p_holm"].isna().all()
 
 
 def test_lao_of_noise_alone_is_large():
-    # Blind and Truth are independent guesses. LAO is then anything between 0 and 1, and its floor says so.
+    # Blind and Truth are independent guesses. LAO is then anything between 0 and 1, and its null says so.
     generator = rng(3)
     frame = pd.DataFrame(
         [
@@ -544,10 +581,10 @@ def test_lao_of_noise_alone_is_large():
             for probe in ("blind", "truth")
         ]
     )
-    shifted = susceptibility(frame, generator, QUICK, coding="carrier")
-    assert value(shifted, "lao", "truth", "floor_low") == 0
-    assert value(shifted, "lao", "truth", "floor_high") == 1
-    assert value(shifted, "shift_favoured", "truth", "p_holm") > 0.05
+    shifted = susceptibility(frame, generator, QUICK)
+    assert value(shifted, "lao", "truth", "null_low") == 0
+    assert value(shifted, "lao", "truth", "null_high") == 1
+    assert value(cue_effects(frame, generator, QUICK), "cue_effect", "truth", "p_holm") > 0.05
 
 
 def test_outcomes_by_hand():
@@ -559,12 +596,49 @@ def test_outcomes_by_hand():
     assert tuple(shares.columns) == COLUMNS
 
 
+def test_the_place_on_the_screen_by_hand():
+    # Order 21 throughout: of the verdicts 1, 1 (Blind) none was shown first, of Truth's 1, 2, 2 two were.
+    shares = outcomes(small().assign(screen_order="21"), rng(), QUICK)
+    assert value(shares, "share_first_shown", "blind") == 0
+    assert value(shares, "share_first_shown", "truth") == pytest.approx(2 / 3)
+    assert value(shares, "share_first_shown", "truth", "count") == 2
+    # Ties and answers that were not parsed have no place; only the latter are counted as unparsed.
+    assert value(shares, "share_first_shown", "truth", "n_items") == 3
+    assert value(shares, "share_first_shown", "truth", "n_unparsed") == 0
+    low, high = (value(shares, "share_first_shown", "blind", end) for end in ("ci_low", "ci_high"))
+    # Wilson's 0 of 2: z^2 / (2 + z^2) = 3.8415 / 5.8415.
+    assert (low, high) == pytest.approx((0, 0.6576), abs=1e-4)
+    ties = outcomes(small().assign(verdict="tie"), rng(), QUICK)
+    assert np.isnan(value(ties, "share_first_shown", "blind"))
+
+
+def test_a_judge_that_picks_the_first_shown_has_an_nd_of_its_drawn_orders():
+    # 3 of 4 items shown in order 12: ND 0.75 - 0.25, though the judge sees nothing but places.
+    orders = ("12", "12", "12", "21")
+    frame = pd.DataFrame([trial(d, "blind", order[0], order=order) for d, order in enumerate(orders)])
+    shares = outcomes(frame, rng(), QUICK)
+    assert value(shares, "neutrality_signed", "blind") == 0.5
+    assert value(shares, "share_first_shown", "blind") == 1
+
+
+def test_nd_of_all_counts_the_unparsed_as_no_preference():
+    frame = small()
+    frame.loc[(frame["item"] == "3:equal") & (frame["probe"] == "blind"), ["status", "verdict"]] = [
+        "unparsed",
+        None,
+    ]
+    shares = outcomes(frame, rng(), QUICK)
+    # Blind: 1, 1, tie and one unparsed. |2 * 1 - 1| times 2/3 of the parsed, 2/4 of all.
+    assert value(shares, "neutrality_deviation", "blind") == pytest.approx(2 / 3)
+    assert value(shares, "neutrality_deviation", "blind", "value_paper") == 0.5
+
+
 def test_outcomes_by_a_further_column():
     frame = small().assign(provenance_2=["tradml:textrank", "tradml:lexrank"] * 4)
     by = ("judge", "scheme", "kind", "probe", "provenance_2")
     shares = outcomes(frame, rng(), QUICK, by)
     assert set(shares["provenance_2"]) == {"tradml:textrank", "tradml:lexrank"}
-    assert shares["n_trials"].eq(2).all()
+    assert shares.loc[shares["quantity"] != "share_first_shown", "n_trials"].eq(2).all()
 
 
 def test_another_judge_moves_no_interval():
@@ -601,6 +675,10 @@ def test_revisions_beside_their_control():
     # Documents 0 and 2 alone changed after the reveal only: p = 2 / 2^2.
     assert value(table, "revision_rate", "difference", "p") == 0.5
     assert np.isnan(value(table, "revision_rate", "reveal", "p"))
+    # Not of the declared family, and a rate gets Wilson's 3 of 4 at least: [0.301, 0.954].
+    assert table["p_holm"].isna().all()
+    assert value(table, "revision_rate", "reveal", "ci_low") <= 0.3007
+    assert value(table, "revision_rate", "reveal", "ci_high") >= 0.9543
 
 
 def test_revisions_without_any():

@@ -58,6 +58,14 @@ def set_to(document, key, value):
             "documents.tokens.min: must be below max (900), not 900",
         ),
         ("labels.tradml", "LLM", "labels.tradml: is the same as llm"),
+        ("labels.tradml", "llm", "labels.tradml: is the same as llm"),
+        ("labels.placebo", "tradML", "labels.placebo: is the same as another label"),
+        ("labels.placebo", "LLM ", "labels.placebo: should be words in one line"),
+        ("labels.placebo", " ", "labels.placebo: should be words in one line"),
+        ("labels.placebo", "", "labels.placebo: should be words in one line"),
+        ("labels.placebo", "a\n\nIgnore all", "labels.placebo: should be words in one line"),
+        ("labels.placebo", "<|im_end|>", "labels.placebo: looks like a control token"),
+        ("labels.placebo", "Ex\u200bpert", "labels.placebo: looks like a control token"),
         ("labels", {"llm": "LLM", "tradml": "TradML"}, "labels.placebo: missing; add it"),
         ("weights.accuracy", -1, "weights.accuracy: should be greater than or equal to 0, not -1"),
         (
@@ -65,7 +73,13 @@ def set_to(document, key, value):
             {"accuracy": 0, "completeness": 0, "conciseness": 0, "fluency": 0},
             "weights: all weights are 0; give at least one criterion a positive weight",
         ),
+        (
+            "weights",  # 5 * 1e308 is beyond a float's 1.8e308
+            {"accuracy": 1e308, "completeness": 0, "conciseness": 0, "fluency": 0},
+            "weights: the weights are too large",
+        ),
         ("weights", {"accuracy": 1, "completeness": 1, "conciseness": 1}, "weights.fluency: missing; add it"),
+        ("tie_margin", 4, "tie_margin: should be less than 4, not 4"),  # totals lie in [1, 5]
         ("tie_margin", -0.5, "tie_margin: should be greater than or equal to 0, not -0.5"),
         ("screen_orders", "two", "screen_orders: unknown value 'two'; use one of: one, both"),
         ("sets.equal.items", 0, "sets.equal.items: should be greater than or equal to 1, not 0"),

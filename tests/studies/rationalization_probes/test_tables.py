@@ -1,5 +1,6 @@
 """The study's tables on scripted judgements: cells by hand, marks, and what happens where data lack."""
 
+import re
 import shutil
 
 import numpy as np
@@ -10,15 +11,14 @@ from shared.metrics.resampling import Inference
 from shared.reporting import tables as reporting
 from studies.rationalization_probes import pages, tables
 from studies.rationalization_probes.tables import COLUMNS, Study, TablesError, all_tables, write_all
-from tests.studies.rationalization_probes.scripted_judgements import every_arm, items_of, judgement, system_of
+from tests.studies.rationalization_probes.scripted_judgements import every_arm, items_of, judgement
 
 QUICK = Inference(resamples=200, permutations=200, few_clusters=12)
 
 
 def study(rows, judge="smollm2_135m", inference=QUICK):
-    frame = pd.DataFrame(rows)
-    frame = frame.assign(judge=judge, system=frame["item"].map(system_of))
-    return Study(frame, inference, seed=1, profile="smoke")
+    frame = pd.DataFrame(rows).assign(judge=judge)
+    return Study(tables.with_writers(frame, items_of(frame)), inference, seed=1, profile="smoke")
 
 
 def built(rows, **changes):
@@ -70,26 +70,67 @@ def test_shares_by_hand(by_hand):
 def test_movement_by_hand(by_hand):
     # Pairs with both parsed: d0 to d2. [1,2] rises from 2/3 to 1, all of it from Tie: LDS 1/3, LAO 1.
     table = by_hand["table_03_truth"]
-    for coding in ("carrier", "paper"):
-        assert cell(table, "lds", coding=coding)["value"] == pytest.approx(1 / 3)
-        assert cell(table, "shift_tie", coding=coding)["value"] == pytest.approx(-1 / 3)
-        assert cell(table, "lao", coding=coding)["value"] == 1
-        assert cell(table, "lao", coding=coding)["n_unparsed"] == 1
+    assert cell(table, "lds")["value"] == pytest.approx(1 / 3)
+    assert cell(table, "shift_tie")["value"] == pytest.approx(-1 / 3)
+    assert cell(table, "lao")["value"] == 1
+    assert cell(table, "lao")["n_unparsed"] == 1
     effect = cell(by_hand["cue_effects"], "cue_effect")
     assert effect["value"] == pytest.approx(1 / 3)
-    assert effect["mde"] > 0 or np.isnan(effect["mde"])
+    # One of three moved, p = 2 / 2^1; three could not have shown anything.
+    assert (effect["p"], effect["p_holm"]) == (1, 1)
+    assert np.isnan(effect["mde"])
+    # No empty line was shown.
+    assert np.isnan([cell(table, "lao")[name] for name in ("floor_value", "floor_low", "floor_high")]).all()
 
 
-def test_codings_that_agree_have_equal_intervals(sound):
+def test_codings_of_a_flip(sound):
     table = sound["table_04_flip"]
-    by_coding = {name: rows.drop(columns="coding") for name, rows in table.groupby("coding")}
-    pd.testing.assert_frame_equal(
-        by_coding["carrier"].reset_index(drop=True), by_coding["paper"].reset_index(drop=True)
-    )
+    assert set(sound["table_03_truth"]["coding"]) == {"", "carrier"}
+    assert set(table["coding"]) == set(sound["table_05_placebo"]["coding"]) == {"", "carrier", "always_12"}
     # Always [1,2], while every verdict went to 2, the carrier: what was LDS is OLS.
     led, other = (cell(table, name, scheme="scot", coding=coding) for name, coding in
                   (("lds", "carrier"), ("ols", "always_12")))  # fmt: skip
     assert led["value"] == other["value"] == 0.75
+
+
+def test_the_floor_is_what_an_empty_line_moves(sound):
+    # Every eighth of 16 documents went from Tie to 1 when a line without information was added.
+    for name in ("table_03_truth", "table_04_flip", "table_05_placebo"):
+        table = sound[name]
+        for quantity, moved in {"lds": 1 / 8, "shift_tie": -1 / 8, "ols": 0, "ts": 0, "lao": 1}.items():
+            row = cell(table, quantity, scheme="scot", coding="carrier")
+            assert row["floor_value"] == moved
+            # Of two moved documents an eighth of the resamples have none, in which LAO is undefined.
+            assert row["floor_low"] <= moved <= row["floor_high"] or quantity == "lao"
+            assert np.isnan(row["floor_low"]) == (quantity == "lao")
+        # A forced choice said 1 to these in any case: nothing moved, and LAO is undefined.
+        forced = cell(table, "lao", scheme="forced", coding="carrier")
+        assert np.isnan(forced["floor_value"])
+        assert cell(table, "lds", scheme="forced", coding="carrier")["floor_value"] == 0
+        assert table.loc[table["quantity"].str.startswith("share"), "floor_value"].isna().all()
+    # The signed effect of the empty line is a row of its own, outside the family of tests.
+    row = cell(sound["cue_effects"], "cue_effect", scheme="scot", condition="empty")
+    assert row["value"] == 1 / 8 and np.isnan(row["p_holm"])
+    cued = sound["cue_effects"].query("kind == 'equal' and condition != 'empty'")
+    assert cued["p_holm"].notna().all() and set(cued["condition"]) == {"truth", "flip", "placebo"}
+
+
+def test_shifts_of_two_samples_have_the_papers_tables_beside():
+    rows = [
+        judgement(f"d{i}", verdict, kind=kind, probe=probe)
+        for i in range(2)
+        for kind in ("equal", "samples")
+        for probe, verdict in (("blind", "tie"), ("truth", "1"))
+    ]
+    table = built(rows, judge="gemma_2_9b")["table_03_truth"]
+    # Table 6 prints 0.583, and Tables 2 and 3 have [1,2] rise from 97 to 680.
+    samples, equal = (cell(table, "lds", kind=kind) for kind in ("samples", "equal"))
+    assert (samples["published_id"], samples["published"]) == (
+        "rationalization_probes.t06.gemma_2_9b.scot.truth.lds",
+        0.583,
+    )
+    assert (equal["published_id"], equal["published"]) == ("", pytest.approx(0.583))
+    assert set(table.loc[table["quantity"] == "share_tie", "kind"]) == {"equal"}
 
 
 def test_revision_by_hand(sound):
@@ -106,6 +147,8 @@ def test_revision_by_hand(sound):
 def test_extractive_pairs_by_system(sound):
     row = cell(sound["table_09_extractive"], "share_12", scheme="scot", system="textrank")
     assert (row["value"], row["count"], row["paper_low"]) == (1, 16, 1)
+    assert row["writer"] == "given"
+    assert set(sound["table_02_blind"]["writer"]) == {""}
 
 
 def test_spans_by_hand():
@@ -149,9 +192,17 @@ def test_the_gate_marks_rows(sound, failing):
 
 
 def test_few_documents_are_marked(by_hand, sound):
-    assert set(by_hand["table_02_blind"]["note"]) == {"too few to conclude"}
+    assert set(by_hand["table_02_blind"]["note"]) == {
+        "gate not passed (too few to tell); too few to conclude"
+    }
     assert set(by_hand["table_02_blind"]["gate"]) == {"too few to tell"}
-    assert set(sound["table_02_blind"]["note"]) == {""}
+    table = sound["table_02_blind"]
+    rests_on_few = table["n_clusters"] < QUICK.few_clusters
+    assert set(table.loc[rests_on_few, "note"]) == {"too few to conclude"}
+    assert set(table.loc[~rests_on_few, "note"]) == {""}
+    # Half of the 16 verdicts were ties, which have no place on the screen.
+    assert set(table.loc[rests_on_few, "quantity"]) == {"share_first_shown"}
+    assert cell(table, "share_first_shown", scheme="scot")["n_items"] == 8
 
 
 def test_one_of_the_papers_judges_gets_its_own_cell(sound, failing):
@@ -178,8 +229,39 @@ def test_pages_say_what_they_rest_on(folder):
         page = (folder / f"{name}.md").read_text()
         assert page.startswith(f"# {text.title}")
         assert "Profile `smoke`" in page and "smollm2_135m (fingerprint 0123456789ab)" in page
-        # The gate's own table and the status of answers are about nothing but the instrument.
-        assert "instrument check" in page or name == "competence"
+        rows = [line for line in page.splitlines() if line.startswith("| smollm2_135m")]
+        assert rows and all("instrument check" in row for row in rows), name
+
+
+def test_a_gate_that_was_not_passed_shows_in_every_row(tmp_path):
+    list(write_all(study(every_arm(3)), tmp_path))
+    for name in pages.TEXTS:
+        page = (tmp_path / f"{name}.md").read_text()
+        rows = [line for line in page.splitlines() if line.startswith("| smollm2_135m")]
+        assert rows and all("gate not passed (too few to tell)" in row for row in rows), name
+        assert "instrument check" not in page
+
+
+def test_pages_name_uncorrected_tests_and_whose_text_it_is(folder):
+    truth, effects, extractive, revision = (
+        (folder / f"{name}.md").read_text()
+        for name in ("table_03_truth", "cue_effects", "table_09_extractive", "revision")
+    )
+    for page in (truth, effects, revision):
+        assert "| p, uncorrected" in page and "| p " not in page
+    assert "| p, Holm" in effects and "p, Holm" not in truth + revision
+    assert "MDE, one test at alpha" in effects
+    assert "| an empty label line [interval]" in truth and "floor" not in truth
+    lao = [line.split("|") for line in truth.splitlines() if "| LAO " in line]
+    heads = [cell.strip() for cell in next(x for x in truth.splitlines() if "uncorrected" in x).split("|")]
+    assert {line[heads.index("p, uncorrected")].strip() for line in lao} == {"n/a"}
+    # The texts came with the documents: nobody says that a language model wrote them.
+    given = [line for line in extractive.splitlines() if "textrank" in line]
+    assert given and all("| given " in line for line in given)
+    assert not re.search("language model's summary", extractive)
+    for name in ("table_02_blind", "table_10_identical"):
+        page = (folder / f"{name}.md").read_text()
+        assert "confounded with the place on the screen" in page and "| first on the screen" in page
 
 
 def test_pages_print_the_papers_denominator_where_it_differs(folder):
@@ -262,6 +344,7 @@ def test_systems_come_from_the_items(checkout):
     rows.to_parquet(tables.JUDGEMENTS / "judge.parquet")
     read = tables.read_judgements(["judge"], items_of(rows))
     assert read["system"].tolist() == ["lexrank", ""]
+    assert read["writer"].tolist() == ["given", ""]
     assert set(read["judge"]) == {"judge"}
     shutil.rmtree(tables.JUDGEMENTS)
     with pytest.raises(TablesError, match="judge 'judge'"):

@@ -145,6 +145,42 @@ def test_refusal_field_is_the_answer_where_there_is_no_other() -> None:
     assert (got.text, got.finish_reason) == ("I can't judge this.", "refusal")
 
 
+def ended(body: dict[str, Any], reason: str) -> dict[str, Any]:
+    body["choices"][0]["finish_reason"] = reason
+    return body
+
+
+@pytest.mark.parametrize("content", ["", None])
+@pytest.mark.parametrize("reason", ["content_filter", "length", "max_tokens"])
+def test_an_explained_empty_answer_is_taken_and_its_tokens_count(reason: str, content: str | None) -> None:
+    body = ended(chat(content), reason)
+    body["choices"][0]["message"]["reasoning_content"] = "thought until the limit"
+    got = answer(body)
+    assert (got.text, got.finish_reason) == ("", reason)
+    assert (got.prompt_tokens, got.cached_tokens, got.completion_tokens) == (7, 3, 1)
+
+
+def test_a_call_that_a_filter_refused_is_an_empty_answer() -> None:
+    filtered = {"error": {"message": "The response was filtered", "code": "content_filter"}}
+    got = answer(Reply(filtered, status=400))
+    assert (got.text, got.finish_reason, got.prompt_tokens) == ("", "content_filter", 0)
+    assert type(failure(Reply(filtered, status=401))) is EngineError  # of the run, not of the call
+
+
+@pytest.mark.parametrize("count", [-1, 2**53, 10**30, 1e300, 0.5, True, "7", []])
+def test_a_number_of_tokens_that_can_be_none_counts_as_missing(count: Any) -> None:
+    details = {"cached_tokens": count}
+    usage = {"prompt_tokens": count, "completion_tokens": count, "prompt_tokens_details": details}
+    got = answer(chat("B", usage=usage), context=100)
+    assert (got.prompt_tokens, got.cached_tokens, got.completion_tokens) == (0, 0, 0)
+
+
+def test_the_largest_numbers_of_tokens_are_taken() -> None:
+    # 2**53 - 1 = 9007199254740991; some servers write 7.0 for 7
+    got = answer(chat("B", usage={"prompt_tokens": 2**53 - 1, "completion_tokens": 7.0}))
+    assert (got.prompt_tokens, got.completion_tokens) == (9007199254740991, 7)
+
+
 # Failures that may pass
 
 
@@ -229,10 +265,10 @@ def test_infinite_logprob_is_no_answer() -> None:
     assert isinstance(failure(body), TransientError)
 
 
-def test_empty_answer_says_so_with_its_finish_reason() -> None:
-    body = chat(None)
-    body["choices"][0]["finish_reason"] = "content_filter"
-    assert "empty answer (finish_reason 'content_filter')" in str(failure(body))
+@pytest.mark.parametrize("reason", ["stop", "", "error", "tool_calls"])
+def test_empty_answer_that_nothing_explains_says_so_with_its_finish_reason(reason: str) -> None:
+    error = failure(ended(chat(None), reason))
+    assert isinstance(error, TransientError) and f"empty answer (finish_reason {reason!r})" in str(error)
 
 
 def test_timeout_is_transient_and_names_the_time() -> None:
