@@ -44,7 +44,6 @@ async def open_client(common: Common, slug: str) -> AsyncIterator[Client]:
         store.close()
 
 
-
 def open_engine(judge: Judge) -> Engine:
     """The engine that a judge's block names, ready to answer.
 

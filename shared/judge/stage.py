@@ -51,7 +51,6 @@ SCHEMA = pa.schema(
 """Answers exactly as they came. A trial that failed has a last row with ``error`` and no text."""
 
 
-
 def ask_judge(
     common: Common,
     slug: str,

@@ -57,6 +57,7 @@ def markdown(rows: pd.DataFrame) -> str:
     header = [_inline(name) for name in rows.columns]
     return tabulate(cells, header, tablefmt="pipe", disable_numparse=True)
 
+
 NAMES = ("quantity", "judge", "scheme", "condition", "published_id", "profile", "fingerprint")
 """Columns of names: a fingerprint such as 123e45678901 is no number."""
 
