@@ -5,7 +5,7 @@ from __future__ import annotations
 from benchmarks import study
 from benchmarks.result import Measured
 
-DOCUMENTS = 2
+DOCUMENTS = 1
 
 
 def prefill_ratio(documents: int = DOCUMENTS) -> Measured:
