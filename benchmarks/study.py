@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import tempfile
-from collections.abc import Iterable
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -18,7 +17,7 @@ import pandas as pd
 
 from benchmarks.engines import Recording, embedded_judge
 from shared.judge.client import Client
-from shared.judge.records import EngineError, Request, Response, key_bytes
+from shared.judge.records import EngineError, Request, Response
 from shared.judge.stage import Recorder
 from shared.judge.store import Store
 from shared.params import load, read
@@ -70,11 +69,6 @@ def trials(documents: int) -> list[Trial]:
     """The rows of `trials_table` on `items`, with their texts."""
     pairs = items(documents)
     return list(with_texts(trials_table(pairs), pairs))
-
-
-def distinct(requests: Iterable[Request]) -> list[Request]:
-    """The requests in order, each once."""
-    return list({key_bytes("", request): request for request in requests}.values())
 
 
 class _FirstTurn(Exception):

@@ -180,8 +180,9 @@ class LlamaCppEngine:
             await self._save(link)
             # Restored even right after saving: the first answer must not differ from a later one.
             await self._slot("restore", self._states[link])
-        for link in links:
-            self._states.move_to_end(link)
+        for link in reversed(links):  # of a chain, the part that most requests share is kept longest
+            if link in self._states:
+                self._states.move_to_end(link)
         while len(self._states) > SAVED_STATES:
             _, name = self._states.popitem(last=False)
             (self._folder / name).unlink(missing_ok=True)

@@ -89,10 +89,12 @@ def test_the_shared_prefix_is_computed_once():
 
 
 @pytest.mark.live
-def test_fewer_saved_states_than_items_change_no_answer(monkeypatch):
+@pytest.mark.parametrize("states", [1, 2, 3])
+def test_fewer_saved_states_than_items_change_no_answer(monkeypatch, states):
+    # two items of two cuts each: with room for three states, the end of a chain outlives its start
     requests = [ask(i % 2, "one") for i in range(4)]
     roomy = with_engine(lambda engine: answers(engine, requests))
-    monkeypatch.setattr(llamacpp, "SAVED_STATES", 1)
+    monkeypatch.setattr(llamacpp, "SAVED_STATES", states)
     tight = with_engine(lambda engine: answers(engine, requests))
     assert [c.text for c in tight] == [c.text for c in roomy]
 
