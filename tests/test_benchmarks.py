@@ -261,7 +261,7 @@ def test_order_counts_texts_that_depend_on_neighbours(characters, monkeypatch):
 
 
 def test_too_few_requests_are_a_flaw(characters):
-    assert order.order_invariance(1, 100).flaw == "the study makes 4 requests, not 100"
+    assert order.order_invariance(1, 100).flaw == "the study makes 2 requests, not 100"
 
 
 def test_overhead_is_the_median_over_pairs_of_the_same_requests(characters, monkeypatch):
