@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -41,3 +41,9 @@ def rows_of(table: pd.DataFrame) -> Iterator[dict[str, Any]]:
     names = [str(name) for name in table.columns]
     for row in table.itertuples(index=False, name=None):
         yield dict(zip(names, row, strict=True))
+
+
+def cells(rows: pd.DataFrame, by: Sequence[str]) -> Iterator[tuple[dict[str, str], pd.DataFrame]]:
+    """The rows of each combination of ``by``, in order of first appearance, with what names it."""
+    for key, cell in rows.groupby(list(by), sort=False):
+        yield dict(zip(by, map(str, key), strict=True)), cell

@@ -13,6 +13,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 import pandas as pd
 
+from shared.frames import cells
 from shared.metrics.multiplicity import holm
 from shared.metrics.permutation import permutation_p, sign_flip_test, swap_null
 from shared.metrics.power import cluster_contributions, minimum_detectable_effect
@@ -82,7 +83,7 @@ def outcomes(
     entropy = _entropy(rng)
     rows = [
         row
-        for names, cell in _cells(_stage(judgements, "first"), by)
+        for names, cell in cells(_stage(judgements, "first"), by)
         for of_cell in (_share_rows, _first_shown_rows, _balance_rows)
         for row in of_cell(names, cell, entropy, inference)
     ]
@@ -154,7 +155,7 @@ def cue_effects(judgements: pd.DataFrame, rng: np.random.Generator, inference: I
     """
     entropy = _entropy(rng)
     rows = []
-    for names, cell in _cued_cells(judgements):
+    for names, cell in _cuedcells(judgements):
         pairs = cell[cell["parsed"]]
         for quantity, of_shifts in _EFFECTS.items():
             generator = named_generator(entropy, quantity, *names.values())
@@ -196,7 +197,7 @@ def susceptibility(
         raise ValueError(f"coding {coding!r} is not known: use one of {', '.join(get_args(Coding))}")
     entropy = _entropy(rng)
     rows = []
-    for names, cell in _cued_cells(judgements):
+    for names, cell in _cuedcells(judgements):
         null = _null_shifts(cell, coding, inference, named_generator(entropy, coding, *names.values()))
         for quantity, of_shifts in _SHIFT_STATISTICS.items():
             generator = named_generator(entropy, coding, quantity, *names.values())
@@ -227,7 +228,7 @@ def revisions(judgements: pd.DataFrame, rng: np.random.Generator, inference: Inf
     """
     entropy = _entropy(rng)
     rows = []
-    for names, cell in _cells(_revealed(judgements), ("judge", "scheme", "kind")):
+    for names, cell in cells(_revealed(judgements), ("judge", "scheme", "kind")):
         for condition in ("reveal", "control", "difference"):
             parsed = cell[_answered(cell, condition)]
             for column, quantity in enumerate(REVISIONS):
@@ -328,8 +329,8 @@ def _stage(judgements: pd.DataFrame, stage: str) -> pd.DataFrame:
     return rows.assign(verdict=rows["verdict"].where(rows["status"] == "ok"))
 
 
-def _cued_cells(judgements: pd.DataFrame) -> Iterator[tuple[dict[str, str], pd.DataFrame]]:
-    return _cells(_paired(judgements), ("judge", "scheme", "kind", "probe"))
+def _cuedcells(judgements: pd.DataFrame) -> Iterator[tuple[dict[str, str], pd.DataFrame]]:
+    return cells(_paired(judgements), ("judge", "scheme", "kind", "probe"))
 
 
 def _paired(judgements: pd.DataFrame) -> pd.DataFrame:
@@ -389,11 +390,6 @@ def _revision_values(parsed: pd.DataFrame, condition: str) -> Array:
 
 def _entropy(rng: np.random.Generator) -> int:
     return int(rng.integers(2**62))
-
-
-def _cells(rows: pd.DataFrame, by: Sequence[str]) -> Iterator[tuple[dict[str, str], pd.DataFrame]]:
-    for key, cell in rows.groupby(list(by), sort=False):
-        yield dict(zip(by, map(str, key), strict=True)), cell
 
 
 def _estimate(

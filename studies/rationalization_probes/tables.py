@@ -11,7 +11,7 @@ import pandas as pd
 
 from shared.draws import number
 from shared.errors import UserError, run_stage
-from shared.frames import rows_of
+from shared.frames import cells, rows_of
 from shared.judge.records import STATUSES
 from shared.metrics.competence import Check, Competence, competence
 from shared.metrics.resampling import Estimate, Inference, rate_interval
@@ -214,7 +214,7 @@ def span_rows(study: Study) -> Iterator[dict[str, object]]:
     """The share of the spans quoted by PBP's notes that stand in the source, word for word."""
     first = study.judgements[study.judgements["stage"] == "first"]
     with_notes = first[first["scheme"].str.startswith("pbp")]
-    for names, cell in _cells(with_notes, ("judge", "scheme", "kind", "probe")):
+    for names, cell in cells(with_notes, ("judge", "scheme", "kind", "probe")):
         quoted = cell["spans_quoted"].astype(float)
         read = cell[quoted.notna()]
         hits, trials = (read[column].astype(float) for column in ("spans_found", "spans_quoted"))
@@ -226,7 +226,7 @@ def span_rows(study: Study) -> Iterator[dict[str, object]]:
 
 def answer_rows(study: Study) -> Iterator[dict[str, object]]:
     """How many answers had each status, over all kinds of pairs."""
-    for names, cell in _cells(study.judgements, ("judge", "scheme", "probe", "stage")):
+    for names, cell in cells(study.judgements, ("judge", "scheme", "probe", "stage")):
         for status in STATUSES:
             hits = cell["status"] == status
             estimate = rate_interval(
@@ -235,11 +235,6 @@ def answer_rows(study: Study) -> Iterator[dict[str, object]]:
             counted = {"count": hits.sum(), "n_unparsed": (cell["status"] != "ok").sum()}
             every = pd.Series(True, index=cell.index)
             yield _row(f"{status}_rate", names, estimate, cell, every) | counted
-
-
-def _cells(rows: pd.DataFrame, by: Sequence[str]) -> Iterator[tuple[dict[str, str], pd.DataFrame]]:
-    for key, cell in rows.groupby(list(by), sort=False):
-        yield dict(zip(by, map(str, key), strict=True)), cell
 
 
 def _row(
