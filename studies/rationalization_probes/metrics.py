@@ -155,7 +155,7 @@ def cue_effects(judgements: pd.DataFrame, rng: np.random.Generator, inference: I
     """
     entropy = _entropy(rng)
     rows = []
-    for names, cell in _cuedcells(judgements):
+    for names, cell in _cued_cells(judgements):
         pairs = cell[cell["parsed"]]
         for quantity, of_shifts in _EFFECTS.items():
             generator = named_generator(entropy, quantity, *names.values())
@@ -197,7 +197,7 @@ def susceptibility(
         raise ValueError(f"coding {coding!r} is not known: use one of {', '.join(get_args(Coding))}")
     entropy = _entropy(rng)
     rows = []
-    for names, cell in _cuedcells(judgements):
+    for names, cell in _cued_cells(judgements):
         null = _null_shifts(cell, coding, inference, named_generator(entropy, coding, *names.values()))
         for quantity, of_shifts in _SHIFT_STATISTICS.items():
             generator = named_generator(entropy, coding, quantity, *names.values())
@@ -329,7 +329,7 @@ def _stage(judgements: pd.DataFrame, stage: str) -> pd.DataFrame:
     return rows.assign(verdict=rows["verdict"].where(rows["status"] == "ok"))
 
 
-def _cuedcells(judgements: pd.DataFrame) -> Iterator[tuple[dict[str, str], pd.DataFrame]]:
+def _cued_cells(judgements: pd.DataFrame) -> Iterator[tuple[dict[str, str], pd.DataFrame]]:
     return cells(_paired(judgements), ("judge", "scheme", "kind", "probe"))
 
 
