@@ -1,7 +1,7 @@
 """Real requests: those that the study ``rationalization_probes`` makes of the embedded documents.
 
 They are the same under every profile: documents, trial sets and answer caps are not those of params.yaml
-but the embedded ones, every scheme under every probe, and the default profile's caps.
+but the embedded ones, the paper's schemes under its probes, and the default profile's caps.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import tempfile
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple, get_args
+from typing import NamedTuple
 
 import pandas as pd
 
@@ -31,6 +31,9 @@ from studies.rationalization_probes.protocols import Protocols, Trial
 
 STUDY = "rationalization_probes"
 KINDS = ("equal", "identical")
+SCHEMES: tuple[Scheme, ...] = ("baseline", "forced", "scot", "pbp_once", "pbp_repeated")
+PROBES: tuple[Probe, ...] = ("blind", "empty", "truth", "flip", "placebo")
+NO_ATTACKS = pd.DataFrame(columns=["item", "probe", "carrier", "text", "status"])
 
 
 class Asked(NamedTuple):
@@ -45,7 +48,7 @@ class Asked(NamedTuple):
 def settings() -> tuple[Section, int]:
     """The study's section with the workload's own trial sets and answer caps, and the seed."""
     common, section = load(STUDY, Section)
-    every = TrialSet(items=None, schemes=list(get_args(Scheme)), probes=list(get_args(Probe)), reveal=True)
+    every = TrialSet(items=None, schemes=list(SCHEMES), probes=list(PROBES), reveal=True)
     caps = read(PROFILES / f"{DEFAULT}.yaml")[STUDY]["answer"]
     own = {"sets": dict.fromkeys(KINDS, every), "answer": Answer.model_validate(caps)}
     return section.model_copy(update=own), common.seed
@@ -62,13 +65,13 @@ def items(documents: int) -> pd.DataFrame:
 def trials_table(pairs: pd.DataFrame) -> pd.DataFrame:
     """Every scheme under every probe, on those items, in design order."""
     section, seed = settings()
-    return design(pairs, section, seed)
+    return design(pairs, NO_ATTACKS, section, seed)
 
 
 def trials(documents: int) -> list[Trial]:
     """The rows of `trials_table` on `items`, with their texts."""
     pairs = items(documents)
-    return list(with_texts(trials_table(pairs), pairs))
+    return list(with_texts(trials_table(pairs), pairs, NO_ATTACKS))
 
 
 class _FirstTurn(Exception):

@@ -24,10 +24,14 @@ def render(folder: Path, name: str, role: Role = "user", **values: Any) -> Messa
     jinja2.UndefinedError
         If the template names a value that is not given.
     """
-    text = _environment(folder).get_template(f"{name}.jinja").render(**values, cut=CUT).strip(" \n")
-    parts = text.split(CUT)
+    parts = marked(folder, name, **values).split(CUT)
     ends = [sum(map(len, parts[: i + 1])) for i in range(len(parts) - 1)]
     return Message(role, "".join(parts), tuple(ends))
+
+
+def marked(folder: Path, name: str, **values: Any) -> str:
+    """A part of a turn from ``folder/name.jinja``, its cuts still marked by `CUT`: a value for `render`."""
+    return _environment(folder).get_template(f"{name}.jinja").render(**values, cut=CUT).strip(" \n")
 
 
 @lru_cache

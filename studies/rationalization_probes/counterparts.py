@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -47,6 +48,13 @@ _OUTCOME_TABLES = {"blind": 2, "truth": 3, "flip": 4, "placebo": 5}
 _SHIFT_TABLES = {"truth": 6, "flip": 7, "placebo": 8}
 _SHIFTS_PRINTED = ("lds", "ols", "ts")
 
+_RATIONALES: Mapping[str, str] = {"drift": "5.7/Fig 5a", "lai": "5.7/Fig 5b"}
+"""Where the text states what label and badge did to rationales, without a scheme."""
+
+_ATTACKS: Mapping[str, str] = {"verbosity": "5.8/Fig 6", "confidence": "5.9/Fig 7"}
+_PANELS: Mapping[str, str] = {"lao": "a", "lds": "b", "drift": "c", "lai": "d"}
+"""Where the text states what an attack did: a figure's panels."""
+
 _OF_SHARES: Mapping[str, Callable[[Array], Array]] = {
     "share_12": lambda shares: shares[..., 0],
     "share_21": lambda shares: shares[..., 1],
@@ -79,16 +87,27 @@ class Counterpart(NamedTuple):
 
     ``values`` maps a judge's slug to the value that follows from the paper's counts; it is empty where the
     paper has no such quantity. ``cells`` maps a slug to the cell that prints the quantity; one that takes
-    several cells to compute has none. The two can differ where the paper contradicts itself.
+    several cells to compute has none. The two can differ where the paper contradicts itself. ``ranges`` maps
+    the id of a statement to the range in which it puts several judges without telling them apart; their
+    cells have its id and no value.
     """
 
     values: Mapping[str, float]
     cells: Mapping[str, Cell]
+    ranges: Mapping[str, tuple[float, float]] = MappingProxyType({})
+
+    @property
+    def low_high(self) -> tuple[float, float] | None:
+        """From the least to the largest end of the stated ranges; None where there is no range."""
+        if not self.ranges:
+            return None
+        return min(low for low, _ in self.ranges.values()), max(high for _, high in self.ranges.values())
 
     @property
     def span(self) -> tuple[float, float]:
         """The least and the largest of the five; nan, nan where none is defined."""
-        defined = [value for value in self.values.values() if not np.isnan(value)]
+        ends = [*self.values.values(), *(self.low_high or ())]
+        defined = [value for value in ends if not np.isnan(value)]
         return (min(defined), max(defined)) if defined else (np.nan, np.nan)
 
     def of(self, judge: str) -> Cell:
@@ -100,7 +119,14 @@ NONE = Counterpart({}, {})
 
 
 def of(
-    quantity: str, kind: str, scheme: str, condition: str, coding: str = "carrier", system: str = ""
+    quantity: str,
+    kind: str,
+    scheme: str,
+    condition: str,
+    coding: str = "carrier",
+    system: str = "",
+    over: str = "",
+    wording: str = "",
 ) -> Counterpart:
     """The paper's numbers beside a row of our tables.
 
@@ -110,6 +136,8 @@ def of(
         As the frames of `metrics` name them.
     system : str
         Of an extractive pair, as its provenance names it.
+    over, wording : str
+        As the frames of `rationales` have them.
 
     Returns
     -------
@@ -117,7 +145,9 @@ def of(
         `NONE` where the paper has no such quantity. Shares are of each printed row's own total: two rows
         add up to 1,005. Tables 9 and 10 tell no scheme, so that their numbers stand beside every scheme;
         Table 10 had the labels shown, so that it stands beside Truth and Flip alone. Shifts on equal pairs
-        follow from the counts of Tables 2-5; those that Tables 6-8 print are of two samples.
+        follow from the counts of Tables 2-5; those that Tables 6-8 print are of two samples. What the text
+        states of rationales is over the ``same`` decisions, and of alignment stands beside the ``mean`` of
+        our wordings. It names no scheme for label and badge, and so stands beside each of `SCHEMES`.
     """
     if kind == "extractive" and quantity in _OF_SHARES and system in SYSTEMS:
         return _shares(9, SYSTEMS[system], quantity)
@@ -134,7 +164,24 @@ def of(
     if quantity in _OF_SHIFTS and condition in _SHIFT_TABLES:
         return _moved(quantity, SCHEMES[scheme], condition, coding)
     if quantity == "revision_rate" and condition == "reveal":
-        return _revision(SCHEMES[scheme])
+        return _stated("5.6/Fig 3", SCHEMES[scheme], percent=True)
+    if quantity not in _RATIONALES or _is_the_papers(quantity, over, wording):
+        return _of_text(quantity, SCHEMES[scheme], condition, coding)
+    return NONE
+
+
+def _is_the_papers(quantity: str, over: str, wording: str) -> bool:
+    """Whether a row about rationales is over the paper's pairs, and not of one wording among several."""
+    return over == "same" and (quantity != "lai" or wording == "mean")
+
+
+def _of_text(quantity: str, scheme: str, condition: str, coding: str) -> Counterpart:
+    """What sections 5.7 to 5.9 state; of the attacked side, where a row has a side."""
+    if quantity in _RATIONALES and condition in _SHIFT_TABLES:
+        return _stated(_RATIONALES[quantity], scheme)
+    if quantity in _PANELS and condition in _ATTACKS and coding == "carrier":
+        place = f"{_ATTACKS[condition]}{_PANELS[quantity]}"
+        return _stated(place, scheme, percent=quantity == "lai")
     return NONE
 
 
@@ -179,17 +226,36 @@ def _favoured(probe: str, coding: str) -> Side:
 
 
 @cache
-def _revision(scheme: str) -> Counterpart:
-    """Section 5.6 states Figure 3's bars in percent, one statement a judge and scheme."""
-    claims = published.claims()
-    claims = claims[(claims["paper"] == PAPER) & (claims["location"] == "5.6/Fig 3")]
+def _stated(location: str, scheme: str, percent: bool = False) -> Counterpart:
+    """What the text states at a place of one scheme, or of all where it names none.
+
+    A statement is of one judge, of several or of all, and gives a number or a range.
+    """
+    unit = 100 if percent else 1
+    values: dict[str, float] = {}
     cells: dict[str, Cell] = {}
-    for claim in claims.itertuples():
-        model, _, name = str(claim.model_scheme_condition).partition("/")
-        if name.lower() == scheme:
-            cell = Cell(str(claim.id), published.value(str(claim.id)) / 100)
-            cells[_slugs()[model]] = cell
-    return Counterpart({judge: cell.value for judge, cell in cells.items()}, cells)
+    ranges: dict[str, tuple[float, float]] = {}
+    claims = published.claims()
+    for claim in claims[(claims["paper"] == PAPER) & (claims["location"] == location)].itertuples():
+        id, judges = str(claim.id), _judges(str(claim.model_scheme_condition), scheme)
+        if claim.kind == "value":
+            values |= dict.fromkeys(judges, published.value(id) / unit)
+        elif judges:
+            low, high = published.bounds(id)
+            ranges[id] = low / unit, high / unit
+        cells |= {judge: Cell(id, values.get(judge, np.nan)) for judge in judges}
+    return Counterpart(values, cells, ranges)
+
+
+def _judges(named: str, scheme: str) -> list[str]:
+    """Whom a statement is about, as far as it is about this scheme: "Gemma-2-9B/PBP", "PBP", "Gemma,Qwen"."""
+    models, _, of_scheme = named.rpartition("/")
+    if not models and named.lower() not in SCHEMES.values():
+        models, of_scheme = named, scheme
+    if of_scheme.lower() != scheme:
+        return []
+    starts = tuple("" if name == "all" else name for name in models.split(","))
+    return [slug for model, slug in _slugs().items() if model.startswith(starts)]
 
 
 @cache

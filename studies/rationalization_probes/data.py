@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any
 
 import pandas as pd
 
@@ -15,7 +15,7 @@ from shared.draws import draw
 from shared.errors import run_stage
 from shared.judge.hygiene import neutralise
 from shared.params import load as load_params
-from studies.rationalization_probes import damage, extractive
+from studies.rationalization_probes import damage, extractive, questions
 from studies.rationalization_probes.documents import (
     Document,
     DocumentError,
@@ -25,13 +25,12 @@ from studies.rationalization_probes.documents import (
     raise_for,
     visible,
 )
-from studies.rationalization_probes.params import Section, SetName, TrialSet
+from studies.rationalization_probes.params import DAMAGED, KINDS, Kind, Section, TrialSet
+from studies.rationalization_probes.selection import select
 
 ITEMS = Path("data/rationalization_probes/items.parquet")
 GENERATED = Path("data/rationalization_probes/generated.jsonl")
 
-Kind = Literal["equal", "identical", "samples", "extractive", "damage"]
-KINDS: tuple[Kind, ...] = get_args(Kind)
 LLM = "llm"
 SHOWN = 10
 """At most so many documents are named in one line."""
@@ -256,12 +255,12 @@ def check_sets(
         if not have:
             raise DocumentError(f"sets.{kind}: no document allows such an item; {_fix(kind, generated)}")
         # One ladder serves all: a document of its own need not have any (see `with_ladder`).
-        if kind != "damage" and not generated:
+        if kind in MADE_OF and kind != "damage" and not generated:
             lacking = [document.id for document in documents if document.id not in have]
             raise_for([f"{name}: no texts for {kind} items; {_fix(kind, generated)}" for name in lacking])
 
 
-def check_levels(items: pd.DataFrame, wanted: Iterable[int]) -> None:
+def check_levels(items: pd.DataFrame, kind: str, wanted: Iterable[int]) -> None:
     """Every wanted number of errors is on some ladder.
 
     Raises
@@ -269,24 +268,23 @@ def check_levels(items: pd.DataFrame, wanted: Iterable[int]) -> None:
     DocumentError
         Naming the levels that lack, and those that there are.
     """
-    have = sorted(set(items.loc[items["kind"] == "damage", "level"]))
+    have = sorted(set(items.loc[items["kind"] == kind, "level"]))
     lacking = [level for level in wanted if level not in have]
     if lacking:
         raise DocumentError(
-            f"sets.damage.levels: no document has {_listed(lacking)} recorded errors; "
+            f"levels of kind {kind}: no source has {_listed(lacking)} recorded errors; "
             f"the levels that there are: {_listed(have) or 'none'}"
         )
 
 
-def shortfalls(items: pd.DataFrame, sets: Mapping[SetName, TrialSet]) -> list[str]:
+def shortfalls(items: pd.DataFrame, sets: Mapping[str, TrialSet]) -> list[str]:
     """One line for each set that asks for more documents than allow such an item."""
     lines = []
-    for kind, wanted in sets.items():
-        rows = items[(items["kind"] == kind) & (items["level"].isin(wanted.levels or [0]))]
-        have = rows["cluster"].nunique()
+    for name, wanted in sets.items():
+        have = select(items, name, wanted.model_copy(update={"items": None}))["cluster"].nunique()
         if wanted.items is not None and have < wanted.items:
             lines.append(
-                f"note: sets.{kind}.items asks for {wanted.items} documents; {have} allow such an item"
+                f"note: sets.{name}.items asks for {wanted.items} documents; {have} allow such an item"
             )
     return lines
 
@@ -302,7 +300,12 @@ def report(items: pd.DataFrame, documents: Sequence[Document]) -> str:
     for kind in KINDS:
         rows = items[items["kind"] == kind]
         have = set(rows["cluster"])
-        lines.append(f"  {kind}: {len(rows)} items of {len(have)} documents{_left_out(have, documents)}")
+        of = (
+            f"{len(have)} documents{_left_out(have, documents)}"
+            if kind in MADE_OF
+            else f"{len(have)} questions"
+        )
+        lines.append(f"  {kind}: {len(rows)} items of {of}")
     return "\n".join(lines)
 
 
@@ -322,13 +325,31 @@ def build(section: Section, external_dir: Path, seed: int) -> tuple[pd.DataFrame
     if generator is not None:
         documents = with_generated(documents, read_generated(GENERATED), generator)
     documents = arrange(documents, seed)
-    sentences = section.extractive_sentences if "extractive" in section.sets else None
-    levels = section.sets["damage"].levels or () if "damage" in section.sets else ()
+    kinds = section.kinds()
+    sentences = section.extractive_sentences if "extractive" in kinds else None
     items = [item for document in documents for item in items_of(document, sentences, seed)]
-    frame = table(with_ladder(items, arrange(load_embedded(), seed), levels))
-    check_sets(frame, documents, section.sets, generated=generator is not None)
-    check_levels(frame, levels)
+    items = with_ladder(items, arrange(load_embedded(), seed), section.levels("damage"))
+    if any(kind.startswith("qa_") for kind in kinds):
+        items += _with_ids_of_their_own(pairs_of_answers(section, external_dir, seed), items)
+    frame = table(items)
+    check_sets(frame, documents, kinds, generated=generator is not None)
+    for kind in DAMAGED:
+        check_levels(frame, kind, section.levels(kind))
     return frame, documents
+
+
+def pairs_of_answers(section: Section, external_dir: Path, seed: int) -> list[Item]:
+    """The items of the params' questions, in an order that does not depend on the file's."""
+    asked = arrange(questions.load(section.questions, external_dir), seed)
+    return [Item(**fields) for question in asked for fields in questions.question_items(question, seed)]
+
+
+def _with_ids_of_their_own(answers: list[Item], items: list[Item]) -> list[Item]:
+    """A question and a document of one id would be taken for one source."""
+    taken = {item.cluster for item in items}
+    doubled = dict.fromkeys(item.cluster for item in answers if item.cluster in taken)
+    raise_for([f"{name}: is the id of a document and of a question; rename one" for name in doubled])
+    return answers
 
 
 def main() -> None:
@@ -376,6 +397,8 @@ def _item(
 
 
 def _fix(kind: str, generated: bool) -> str:
+    if kind not in MADE_OF:
+        return "map questions.columns (qa_damage needs damage), or remove the set"
     if kind == "damage":
         return "give documents recorded errors (column damage), or remove the set"
     if generated:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from dataclasses import field as attribute
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from shared.draws import number
 from shared.errors import UserError
@@ -30,6 +30,18 @@ _TOKEN = re.compile(r"\w+|[^\w\s]")
 
 Row = tuple[str, Mapping[str, Any]]
 """Where a row stands (for errors), and what it holds under the source's own column names."""
+
+
+class HasField(Protocol):
+    """A source of items: what has an id and belongs to a field."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def field(self) -> str: ...
+
+
+D = TypeVar("D", bound=HasField)
 
 
 class DocumentError(UserError):
@@ -152,7 +164,7 @@ def count_tokens(text: str) -> int:
     return len(_TOKEN.findall(text))
 
 
-def arrange(documents: Iterable[Document], seed: int) -> list[Document]:
+def arrange(documents: Iterable[D], seed: int) -> list[D]:
     """Round-robin over the fields, so that the first n documents cover as many fields as they can.
 
     Within a field documents stand by a hash of seed and id, and fields by a hash of seed and name.
@@ -161,6 +173,7 @@ def arrange(documents: Iterable[Document], seed: int) -> list[Document]:
     Parameters
     ----------
     documents : iterable of Document
+        Or of anything else with an ``id`` and a ``field``.
     seed : int
         Another seed gives another order.
 
@@ -169,7 +182,7 @@ def arrange(documents: Iterable[Document], seed: int) -> list[Document]:
     list of Document
         A permutation of the input that does not depend on the input's order.
     """
-    by_field: dict[str, list[Document]] = defaultdict(list)
+    by_field: dict[str, list[D]] = defaultdict(list)
     for document in documents:
         by_field[document.field].append(document)
     places = [
@@ -180,13 +193,13 @@ def arrange(documents: Iterable[Document], seed: int) -> list[Document]:
     return [document for _, _, document in sorted(places, key=lambda place: place[:2])]
 
 
-def raise_for(problems: Sequence[str]) -> None:
+def raise_for(problems: Sequence[str], of: str = "documents") -> None:
     """Raise one `DocumentError` that lists the problems (at most ten), if there are any."""
     if not problems:
         return
     shown = "; ".join(" ".join(problem.split()) for problem in problems[:SHOWN])  # an id may hold line ends
     more = f"; and {len(problems) - SHOWN} more" if len(problems) > SHOWN else ""
-    raise DocumentError(f"{len(problems)} problem{'s' * (len(problems) > 1)} with documents: {shown}{more}")
+    raise DocumentError(f"{len(problems)} problem{'s' * (len(problems) > 1)} with {of}: {shown}{more}")
 
 
 def _read(settings: Documents, external_dir: Path, embedded: Path) -> tuple[list[Row], list[str], str]:
@@ -204,7 +217,7 @@ def _read_path(path: Path) -> tuple[list[Row], list[str]]:
     files = [path] if path.is_file() else sorted(f for f in path.glob("*") if f.is_file())
     lines = [f for f in files if f.suffix == ".jsonl"]
     if lines:  # text files beside them are notes about the data
-        return _collect(row for file in lines for row in _json_lines(file))
+        return _collect(row for file in lines for row in json_lines(file))
     texts = [f for f in files if f.suffix in TEXT_SUFFIXES and f.stem.lower() != "readme"]
     if texts:
         return _collect(_text_file(file) for file in texts)
@@ -232,7 +245,7 @@ def _text_file(file: Path) -> Row | str:
         return f"{file.name}: {error}"
 
 
-def _json_lines(file: Path) -> Iterator[Row | str]:
+def json_lines(file: Path) -> Iterator[Row | str]:
     for at, line in enumerate(file.read_bytes().split(b"\n"), start=1):
         if not line.strip():
             continue
@@ -298,19 +311,19 @@ def _document(row: Mapping[str, Any], columns: Mapping[str, str], provenance: st
     if isinstance(value["id"], int) and not isinstance(value["id"], bool):
         value["id"] = str(value["id"])
     return Document(
-        id=_text(value, "id") or _missing("id"),
-        text=_text(value, "text") or _missing("text"),
+        id=text_of(value, "id") or _missing("id"),
+        text=text_of(value, "text") or _missing("text"),
         provenance=provenance,
-        field=_text(value, "field") or "",
-        summary=_text(value, "summary"),
-        paraphrase_1=_text(value, "paraphrase_1"),
-        paraphrase_2=_text(value, "paraphrase_2"),
+        field=text_of(value, "field") or "",
+        summary=text_of(value, "summary"),
+        paraphrase_1=text_of(value, "paraphrase_1"),
+        paraphrase_2=text_of(value, "paraphrase_2"),
         samples=_samples(value["samples"]),
-        damage=_edits(value["damage"]),
+        damage=edits_of(value["damage"]),
     )
 
 
-def _text(value: Mapping[str, Any], key: str) -> str | None:
+def text_of(value: Mapping[str, Any], key: str) -> str | None:
     """A text, stripped and with ``\\n`` line ends, or None where there is none to see (null or blank)."""
     text = value[key]
     if text is None:
@@ -333,10 +346,10 @@ def _samples(value: Any) -> tuple[str, ...]:
         return ()
     if not isinstance(value, list | tuple):
         raise ValueError(f"samples is not a list but {type(value).__name__}")
-    return tuple(_text({"sample": sample}, "sample") or _missing("a sample") for sample in value)
+    return tuple(text_of({"sample": sample}, "sample") or _missing("a sample") for sample in value)
 
 
-def _edits(value: Any) -> tuple[Edit, ...]:
+def edits_of(value: Any) -> tuple[Edit, ...]:
     if value is not None and not isinstance(value, list | tuple):
         raise ValueError(f"damage is not a list but {type(value).__name__}")
     try:
@@ -375,11 +388,11 @@ def _text_problems(documents: Iterable[Document]) -> list[str]:
         one, two = visible(document.paraphrase_1 or ""), visible(document.paraphrase_2 or "")
         if one and one == two:
             problems.append(f"{document.id}: paraphrase_1 and paraphrase_2 are the same text")
-        problems += [f"{document.id}: {problem}" for problem in _ladder_problems(document)]
+        problems += [f"{document.id}: {problem}" for problem in ladder_problems(document)]
     return problems
 
 
-def _ladder_problems(document: Document) -> list[str]:
+def ladder_problems(document: Document) -> list[str]:
     """Errors that cannot be put into paraphrase 2, or that nobody would see there."""
     text = document.paraphrase_2 or ""
     try:

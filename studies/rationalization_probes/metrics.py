@@ -15,13 +15,10 @@ import pandas as pd
 
 from shared.frames import cells
 from shared.metrics.multiplicity import holm
-from shared.metrics.permutation import permutation_p, sign_flip_test, swap_null
-from shared.metrics.power import cluster_contributions, minimum_detectable_effect
+from shared.metrics.permutation import permutation_p, swap_null
 from shared.metrics.resampling import (
     Array,
-    Estimate,
     Inference,
-    bootstrap,
     cluster_sums,
     named_generator,
     rate_interval,
@@ -41,15 +38,10 @@ from studies.rationalization_probes.equations import (
     shifts,
     ts,
 )
+from studies.rationalization_probes.pairing import KEY, cued_cells, of_stage, one_to_one
+from studies.rationalization_probes.rows import entropy_of, estimate, frame, row, signed_test
 
 Coding = Literal["carrier", "always_12"]
-
-# The columns of every frame that this module returns; those that do not apply to a row are nan.
-COLUMNS = (
-    "quantity", "judge", "scheme", "kind", "condition", "coding",
-    "value", "ci_low", "ci_high", "value_paper", "p", "p_holm", "mde", "null_low", "null_high",
-    "count", "n_items", "n_trials", "n_clusters", "n_unparsed",
-)  # fmt: skip
 
 # --- Judgement frames: one row a trial and stage ----------------------------------------------------
 
@@ -80,14 +72,14 @@ def outcomes(
         ``count``; ``neutrality_signed`` and ``neutrality_deviation``. ``value`` is over parsed answers,
         ``value_paper`` over all.
     """
-    entropy = _entropy(rng)
+    entropy = entropy_of(rng)
     rows = [
-        row
-        for names, cell in cells(_stage(judgements, "first"), by)
+        found
+        for names, cell in cells(of_stage(judgements, "first"), by)
         for of_cell in (_share_rows, _first_shown_rows, _balance_rows)
-        for row in of_cell(names, cell, entropy, inference)
+        for found in of_cell(names, cell, entropy, inference)
     ]
-    return _frame(rows, by)
+    return frame(rows, by)
 
 
 def _share_rows(
@@ -97,9 +89,9 @@ def _share_rows(
     for outcome, hits in zip(OUTCOMES, outcome_indicators(parsed["verdict"]).T, strict=True):
         quantity = f"share_{outcome}"
         generator = named_generator(entropy, quantity, *names.values())
-        estimate = rate_interval(hits, parsed["cluster"], generator, inference)
+        found = rate_interval(hits, parsed["cluster"], generator, inference)
         secondary = {"value_paper": float(ratio(hits.sum(), len(cell))), "count": hits.sum()}
-        yield _row(quantity, names, parsed, cell, estimate) | secondary
+        yield row(quantity, names, parsed, cell, found) | secondary
 
 
 def _first_shown_rows(
@@ -108,10 +100,10 @@ def _first_shown_rows(
     decided = cell[cell["verdict"].isin(["1", "2"])]
     hits = decided["verdict"] == decided["screen_order"].str[0]
     generator = named_generator(entropy, "share_first_shown", *names.values())
-    estimate = rate_interval(hits, decided["cluster"], generator, inference)
+    found = rate_interval(hits, decided["cluster"], generator, inference)
     # An answer that could not be parsed is not known to be no tie: there is no "of all".
     secondary = {"count": hits.sum(), "n_unparsed": (cell["status"] != "ok").sum()}
-    yield _row("share_first_shown", names, decided, cell, estimate) | secondary
+    yield row("share_first_shown", names, decided, cell, found) | secondary
 
 
 def _balance_rows(
@@ -120,9 +112,9 @@ def _balance_rows(
     parsed = cell[cell["status"] == "ok"]
     for quantity, statistic, bounds in _BALANCE:
         generator = named_generator(entropy, quantity, *names.values())
-        estimate = _estimate(statistic, _outcome_rows(parsed), parsed, generator, inference, bounds)
+        found = estimate(statistic, _outcome_rows(parsed), parsed, generator, inference, bounds)
         of_all = {"value_paper": float(statistic(_outcome_rows(cell).sum(axis=0)))}
-        yield _row(quantity, names, parsed, cell, estimate) | of_all
+        yield row(quantity, names, parsed, cell, found) | of_all
 
 
 def cue_effects(judgements: pd.DataFrame, rng: np.random.Generator, inference: Inference) -> pd.DataFrame:
@@ -153,16 +145,16 @@ def cue_effects(judgements: pd.DataFrame, rng: np.random.Generator, inference: I
     ValueError
         If a judgement has no Blind to be compared with, or several.
     """
-    entropy = _entropy(rng)
+    entropy = entropy_of(rng)
     rows = []
-    for names, cell in _cued_cells(judgements):
+    for names, cell in cued_cells(judgements):
         pairs = cell[cell["parsed"]]
         for quantity, of_shifts in _EFFECTS.items():
             generator = named_generator(entropy, quantity, *names.values())
-            row = _shift_row(quantity, of_shifts, names, cell, "carrier", generator, inference)
+            moved = _shift_row(quantity, of_shifts, names, cell, "carrier", generator, inference)
             effects = of_shifts(_row_shifts(_pair_rows(pairs, "carrier")))
-            rows.append(row | _signed_test(effects, pairs, generator, inference))
-    return _with_holm(_frame(rows))
+            rows.append(moved | signed_test(effects, pairs, generator, inference))
+    return _with_holm(frame(rows))
 
 
 FAMILY_KIND, FAMILY_PROBES = "equal", ("truth", "flip", "placebo")
@@ -195,15 +187,15 @@ def susceptibility(
     """
     if coding not in get_args(Coding):
         raise ValueError(f"coding {coding!r} is not known: use one of {', '.join(get_args(Coding))}")
-    entropy = _entropy(rng)
+    entropy = entropy_of(rng)
     rows = []
-    for names, cell in _cued_cells(judgements):
+    for names, cell in cued_cells(judgements):
         null = _null_shifts(cell, coding, inference, named_generator(entropy, coding, *names.values()))
         for quantity, of_shifts in _SHIFT_STATISTICS.items():
             generator = named_generator(entropy, coding, quantity, *names.values())
-            row = _shift_row(quantity, of_shifts, names, cell, coding, generator, inference)
-            rows.append(row | _against(of_shifts(null), quantity, row["value"], inference))
-    return _frame(rows)
+            moved = _shift_row(quantity, of_shifts, names, cell, coding, generator, inference)
+            rows.append(moved | _against(of_shifts(null), quantity, moved["value"], inference))
+    return frame(rows)
 
 
 def revisions(judgements: pd.DataFrame, rng: np.random.Generator, inference: Inference) -> pd.DataFrame:
@@ -226,7 +218,7 @@ def revisions(judgements: pd.DataFrame, rng: np.random.Generator, inference: Inf
         ``revised_away`` (to the one that lost that label) and ``revised_into_tie``; ``unrevised`` is the
         rest.
     """
-    entropy = _entropy(rng)
+    entropy = entropy_of(rng)
     rows = []
     for names, cell in cells(_revealed(judgements), ("judge", "scheme", "kind")):
         for condition in ("reveal", "control", "difference"):
@@ -235,10 +227,10 @@ def revisions(judgements: pd.DataFrame, rng: np.random.Generator, inference: Inf
                 key = {**names, "probe": condition}
                 generator = named_generator(entropy, quantity, *key.values())
                 values = _revision_values(parsed, condition)[:, column]
-                row = _revision_row(quantity, key, values, parsed, cell, generator, inference)
+                revised = _revision_row(quantity, key, values, parsed, cell, generator, inference)
                 of_all = ratio(values.sum(), len(cell))
-                rows.append(row | {"value_paper": float(of_all)})
-    return _frame(rows)
+                rows.append(revised | {"value_paper": float(of_all)})
+    return frame(rows)
 
 
 REVISIONS = ("revision_rate", "revised_towards", "revised_away", "revised_into_tie", "unrevised")
@@ -318,52 +310,18 @@ _EFFECTS = {"cue_effect": _SIGNED["shift_favoured"], "tie_change": _SIGNED["shif
 _NON_NEGATIVE: dict[str, Callable[[Shifts], Array]] = {"lds": lds, "ols": ols, "ts": ts, "lao": lao}
 _SHIFT_STATISTICS = _SIGNED | _NON_NEGATIVE
 
-# --- Pairing ----------------------------------------------------------------------------------------
-
-_PAIR = ["judge", "scheme", "kind", "item", "screen_order", "replicate"]
-
-
-def _stage(judgements: pd.DataFrame, stage: str) -> pd.DataFrame:
-    """The judgements of one stage, with no verdict where there is no answer that was parsed."""
-    rows = judgements[judgements["stage"] == stage]
-    return rows.assign(verdict=rows["verdict"].where(rows["status"] == "ok"))
-
-
-def _cued_cells(judgements: pd.DataFrame) -> Iterator[tuple[dict[str, str], pd.DataFrame]]:
-    return cells(_paired(judgements), ("judge", "scheme", "kind", "probe"))
-
-
-def _paired(judgements: pd.DataFrame) -> pd.DataFrame:
-    """Each first judgement under a cue beside Blind's; ``parsed`` where both were."""
-    first = _stage(judgements, "first")
-    blind = first.loc[first["probe"] == "blind", [*_PAIR, "verdict", "status"]]
-    cued = first[first["probe"] != "blind"]
-    pairs = _one_to_one(cued, blind, "_blind", "Blind")
-    return pairs.assign(parsed=(pairs["status"] == "ok") & (pairs["status_blind"] == "ok"))
-
-
-def _one_to_one(left: pd.DataFrame, right: pd.DataFrame, suffix: str, name: str) -> pd.DataFrame:
-    """Join on what makes a pair; a partner that is missing or double is an error that names the item."""
-    double = right.duplicated(_PAIR)
-    if double.any():
-        raise ValueError(f"item {right.loc[double, 'item'].iloc[0]!r} has several judgements under {name}")
-    pairs = left.merge(right, on=_PAIR, how="left", suffixes=("", suffix), indicator="_found")
-    missing = pairs["_found"] == "left_only"
-    if missing.any():
-        item = pairs.loc[missing, "item"].iloc[0]
-        raise ValueError(f"item {item!r} has no judgement under {name} to compare with: run that one too")
-    return pairs.drop(columns="_found")
+# --- Revisions ----------------------------------------------------------------------------------------
 
 
 def _revealed(judgements: pd.DataFrame) -> pd.DataFrame:
     """Trials that went on: the verdict under Flip, after the reveal, and after the control."""
-    wanted = [*_PAIR, "verdict", "status"]
-    reveal = _stage(judgements, "reveal")
-    first = _stage(judgements, "first")
+    wanted = [*KEY, "verdict", "status"]
+    reveal = of_stage(judgements, "reveal")
+    first = of_stage(judgements, "first")
     first = first.loc[first["probe"] == "flip", wanted]
-    control = _stage(judgements, "control")[wanted]
-    pairs = _one_to_one(reveal, first, "_first", "Flip")
-    return _one_to_one(pairs, control, "_control", "the control")
+    control = of_stage(judgements, "control")[wanted]
+    pairs = one_to_one(reveal, first, "_first", "Flip")
+    return one_to_one(pairs, control, "_control", "the control")
 
 
 def _answered(cell: pd.DataFrame, condition: str) -> pd.Series:
@@ -388,21 +346,6 @@ def _revision_values(parsed: pd.DataFrame, condition: str) -> Array:
 # --- Estimates, tests and rows ----------------------------------------------------------------------
 
 
-def _entropy(rng: np.random.Generator) -> int:
-    return int(rng.integers(2**62))
-
-
-def _estimate(
-    statistic: Callable[[Array], Array],
-    columns: Array,
-    parsed: pd.DataFrame,
-    rng: np.random.Generator,
-    inference: Inference,
-    bounds: tuple[float, float],
-) -> Estimate:
-    return bootstrap(statistic, cluster_sums(columns, parsed["cluster"]), rng, inference, bounds)
-
-
 def _shift_row(
     quantity: str,
     of_shifts: Callable[[Shifts], Array],
@@ -416,9 +359,9 @@ def _shift_row(
     parsed = cell[cell["parsed"]]
     statistic = _of_sums(of_shifts)
     bounds = (0.0 if quantity in _NON_NEGATIVE else -1.0, 1.0)
-    estimate = _estimate(statistic, _pair_rows(parsed, coding), parsed, rng, inference, bounds)
+    found = estimate(statistic, _pair_rows(parsed, coding), parsed, rng, inference, bounds)
     of_all = float(statistic(_pair_rows(cell, coding).sum(axis=0)))
-    return _row(quantity, names, parsed, cell, estimate) | {"coding": coding, "value_paper": of_all}
+    return row(quantity, names, parsed, cell, found) | {"coding": coding, "value_paper": of_all}
 
 
 def _null_shifts(
@@ -444,19 +387,6 @@ def _against(null: Array, quantity: str, value: float, inference: Inference) -> 
     return {"null_low": float(low), "null_high": float(high), "p": p}
 
 
-def _signed_test(
-    effects: Array, parsed: pd.DataFrame, rng: np.random.Generator, inference: Inference
-) -> dict[str, float]:
-    """P-value and detectable effect of a signed effect, given row by row; nan for no rows."""
-    if len(effects) == 0:
-        return {}
-    counts, sums = cluster_sums(np.column_stack([np.ones(len(effects)), effects]), parsed["cluster"]).T
-    return {
-        "p": sign_flip_test(sums, inference.permutations, rng),
-        "mde": minimum_detectable_effect(cluster_contributions(sums, counts), inference.alpha),
-    }
-
-
 def _revision_row(
     quantity: str,
     key: dict[str, str],
@@ -467,29 +397,10 @@ def _revision_row(
     inference: Inference,
 ) -> dict[str, object]:
     if key["probe"] != "difference":
-        return _row(quantity, key, parsed, cell, rate_interval(values, parsed["cluster"], rng, inference))
+        return row(quantity, key, parsed, cell, rate_interval(values, parsed["cluster"], rng, inference))
     columns = np.column_stack([np.ones(len(values)), values])
-    estimate = _estimate(share, columns, parsed, rng, inference, (-1.0, 1.0))
-    return _row(quantity, key, parsed, cell, estimate) | _signed_test(values, parsed, rng, inference)
-
-
-def _row(
-    quantity: str, names: dict[str, str], used: pd.DataFrame, cell: pd.DataFrame, estimate: Estimate
-) -> dict[str, Any]:
-    cell_names = {("condition" if name == "probe" else name): value for name, value in names.items()}
-    ours = {"value": estimate.value, "ci_low": estimate.low, "ci_high": estimate.high}
-    counts = {
-        "n_items": used["item"].nunique(),
-        "n_trials": len(used),
-        "n_clusters": used["cluster"].nunique(),
-        "n_unparsed": len(cell) - len(used),
-    }
-    return {"quantity": quantity, **cell_names, **ours, **counts}
-
-
-def _frame(rows: list[dict[str, object]], by: Sequence[str] = ()) -> pd.DataFrame:
-    extra = [name for name in by if name not in (*COLUMNS, "probe")]
-    return pd.DataFrame(rows, columns=[*COLUMNS, *extra])
+    found = estimate(share, columns, parsed, rng, inference, (-1.0, 1.0))
+    return row(quantity, key, parsed, cell, found) | signed_test(values, parsed, rng, inference)
 
 
 def _with_holm(effects: pd.DataFrame) -> pd.DataFrame:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
 
 import pandas as pd
 
 from shared.reporting.tables import TOO_FEW, between, interval, markdown, number, p_value, whole
+from studies.rationalization_probes.captions import ABSENT, EXCLUDED, EXCLUDED_HERE, TEXTS
 
 INSTRUMENT_CHECK = "instrument check"
 
@@ -15,6 +15,7 @@ GATE_NOTES: Mapping[str, str] = {
     "passed": "",
     "failed": INSTRUMENT_CHECK,
     "too few to tell": "gate not passed (too few to tell)",
+    "": "",
 }
 """What a row says of the competence gate: nothing only where it was passed."""
 
@@ -22,8 +23,13 @@ SCHEME_NAMES: Mapping[str, str] = {
     "baseline": "Baseline, ties allowed",
     "forced": "Baseline, forced choice",
     "scot": "SCoT",
+    "scot_no_conciseness": "SCoT, without conciseness",
     "pbp_once": "PBP, cue once",
     "pbp_repeated": "PBP, cue repeated",
+    "pbp_grafted": "PBP, cue at scoring only",
+    "pbp_no_conciseness": "PBP, without conciseness",
+    "pointwise": "Pointwise, Appendix A",
+    "": "",
 }
 
 QUANTITY_NAMES: Mapping[str, str] = {
@@ -51,136 +57,49 @@ QUANTITY_NAMES: Mapping[str, str] = {
     "ties_less": "ties less on damaged pairs",
     "not_constant": "most frequent answer",
     "spans_found_rate": "quoted spans found in the source",
+    "rationale_effect": "drift above the floor",
+    "drift": "drift",
+    "cosine": "cosine",
+    "change_rate": "changed",
+    "drift_above_empty": "drift above an empty line's",
+    "drift_above_resample": "drift above a resample's",
+    "lai": "LAI",
+    "lai_blind": "LAI of Blind rationales",
+    "lai_excess": "LAI above Blind's",
+    "lai_wording_range": "range over wordings",
+    "numbers_survive_rate": "numbers survive",
+    "names_survive_rate": "names survive",
+    "length_ratio": "length ratio",
+    "consistency_rate": "agrees with the verdict",
+    "states_rate": "states a preference",
+    "intrusion_rate": "argues from the label",
+    "intrusion_excess": "the same, above Blind's",
+    "outcome_shift": "outcome shift",
+    "rationale_shift": "rationale shift",
+    "sensitivity": "sensitivity",
+    "tie_rate": "ties",
+    "error_slope": "slope of an error",
+    "cue_slope": "slope of the label",
+    "place_slope": "slope of the place",
+    "price_in_errors": "price of the label, in errors",
+    "graft_through": "through the notes",
+    "graft_direct": "direct",
+    "graft_total": "total",
+    "graft_interaction": "interaction",
+    "graft_through_tie": "through the notes, ties",
+    "graft_direct_tie": "direct, ties",
+    "graft_total_tie": "total, ties",
+    "graft_interaction_tie": "interaction, ties",
+    "precision": "precision",
+    "recall": "recall",
+    "accuracy": "accuracy",
+    "calls": "calls",
 }
 
 
-class Text(NamedTuple):
-    """A page's title and its first words: what is counted."""
-
-    title: str
-    counted: str
-
-
-_PLACE = (
-    "Where each item is shown in one drawn order, ND is confounded with the place on the screen. So the last "
-    "block has the share of the verdicts other than Tie that went to the text shown first."
-)
-
-_PROBE = (
-    "How often each outcome came on pairs of equal content {cue}, and how the shares moved from Blind, item "
-    "by item. The favoured side is the candidate that carries the cue (coding `carrier`){second} The signed "
-    "shift, tested in [cue_effects](cue_effects.md), and LDS carry the test; LAO, a ratio that a chance "
-    "movement makes as large as any, has no p. LDS, OLS, TS and LAO can't be negative, so that noise alone "
-    "keeps them above 0. Two columns say how far: what an empty label line moves, a cue without information; "
-    "and the central range if Blind and probe were exchangeable. The paper's numbers on equal pairs follow "
-    "from the counts of its Tables 2-5; its Tables 6-8, about two samples of one model, stand beside rows of "
-    "kind `samples`, where that set was run."
-)
-
-TEXTS: Mapping[str, Text] = {
-    "table_02_blind": Text(
-        "Table 2: outcomes under Blind",
-        "How often each outcome came on pairs of equal content, without any cue. Tie is the Equality "
-        "Detection Rate (EDR); ND is the balance of the other two, signed ([1,2] minus [2,1]) and as the "
-        f"paper's size, which is undefined where nothing but ties came. {_PLACE}",
-    ),
-    "table_03_truth": Text(
-        "Table 3: outcomes under Truth labels",
-        _PROBE.format(
-            cue="when candidate 1 is labelled LLM",
-            second=", with which the paper's side, [1,2], coincides by design.",
-        ),
-    ),
-    "table_04_flip": Text(
-        "Table 4: outcomes under Flip labels",
-        _PROBE.format(
-            cue="when candidate 2 is labelled LLM",
-            second=", with which the side of the paper's section 4.3, [2,1], coincides by design; one of its "
-            "captions has [1,2] (`always_12`).",
-        ),
-    ),
-    "table_05_placebo": Text(
-        "Table 5: outcomes under the placebo badge",
-        _PROBE.format(
-            cue="when one candidate, drawn per item, carries the badge",
-            second="; the paper favours [1,2] for every item (`always_12`).",
-        ),
-    ),
-    "table_09_extractive": Text(
-        "Table 9: an abstractive summary against extractive ones",
-        "How often candidate 1, an abstractive summary ([1,2]), was preferred to each system's extract "
-        "([2,1]). Who wrote candidate 1 is in its column: `llm` a language model, `llm:<judge>` the "
-        "generator of that name, `given` whoever wrote what came with the documents. The paper's was a "
-        "language model's; it states neither scheme nor probe for its table: its numbers stand beside every "
-        "one of ours.",
-    ),
-    "table_10_identical": Text(
-        "Table 10: identical texts",
-        "How often each outcome came where both candidates are the same text. The paper shows the labels and "
-        "states no scheme: its numbers stand beside every scheme under Truth and Flip, and beside none "
-        f"under Blind. Identical texts differ in place and label alone. {_PLACE}",
-    ),
-    "revision": Text(
-        "Figure 3: revision after the labels are revealed",
-        "How often a verdict under Flip changed when the same conversation went on: `reveal` tells the true "
-        "labels, `control` only asks again, `difference` is reveal minus control, paired, and is the effect "
-        "of the reveal itself. The paper has no control.",
-    ),
-    "cue_effects": Text(
-        "The effect of a cue",
-        "The primary outcome: by how much a cue raises the probability that the candidate that carries it is "
-        "picked, against Blind's picks of the same candidate in the same screen order; and the change of "
-        "ties. Condition `empty` is the same cue line without information: what any extra line does. p is "
-        "from sign flips of whole documents. Holm's p corrects one declared family of each quantity: equal "
-        "pairs under Truth, Flip and Placebo, over all judges and schemes of this table. MDE is the smallest "
-        "effect that one test at alpha, not corrected, would find with probability 0.8 (above 1: no effect "
-        "would be; n/a: too few documents for any).",
-    ),
-    "competence": Text(
-        "The competence gate",
-        "Whether a judge under a scheme can tell a damaged text from a sound one at all: it prefers the "
-        "undamaged text over both screen orders (above 0), ties less on damaged than on equal pairs (above "
-        "0; within documents that have both kinds, else between two groups of documents; not asked of a "
-        "forced choice), and does not always give one answer on the screen (its most frequent answer stays "
-        "below 1). p is one-sided.",
-    ),
-    "spans": Text(
-        "Quoted spans",
-        "The share of the spans that PBP's notes quote that stand in the source document.",
-    ),
-    "answers": Text(
-        "What became of the answers",
-        "The status of every answer that was due, over all kinds of pairs. Only `ok` answers have a verdict; "
-        "no other is ever turned into one.",
-    ),
-}
-
-ABSENT: Mapping[str, str] = {
-    "table_02_blind": "params have no set `equal`",
-    "table_03_truth": "params have no set `equal` under truth",
-    "table_04_flip": "params have no set `equal` under flip",
-    "table_05_placebo": "params have no set `equal` under placebo",
-    "table_09_extractive": "params have no set `extractive`",
-    "table_10_identical": "params have no set `identical`",
-    "revision": "no set in params has `reveal: true`",
-    "cue_effects": "no set in params has a cue",
-    "competence": "there are no judgements",
-    "spans": "no set in params has a PBP scheme",
-    "answers": "there are no judgements",
-}
-"""Why a table has no rows."""
-
-_EXCLUDED = (
-    "Answers that could not be parsed, were cut off, refused or failed are counted (unparsed) and left out "
-    'of each estimate and its interval; "of all", printed where there are any, keeps them in the '
-    "denominator, as the paper does."
-)
-_EXCLUDED_HERE: Mapping[str, str] = {
-    "competence": "Answers without a verdict are counted (unparsed) and left out, as are damaged pairs that "
-    "have a verdict in one screen order only.",
-    "spans": "Notes that could not be read are counted (unparsed) and left out.",
-    "answers": "Nothing is left out.",
-}
+def quantity_name(quantity: str) -> str:
+    """How a table calls a quantity; scores are called by their criterion."""
+    return QUANTITY_NAMES.get(quantity, quantity.removeprefix("score_").replace("_", " "))
 
 
 def page(name: str, rows: pd.DataFrame, profile: str, confidence: float) -> Iterator[str]:
@@ -206,7 +125,7 @@ def page(name: str, rows: pd.DataFrame, profile: str, confidence: float) -> Iter
     if rows.empty:
         yield f"Not run: {ABSENT[name]}. Profile `{profile}`."
         return
-    excluded = _EXCLUDED_HERE.get(name, _EXCLUDED)
+    excluded = EXCLUDED_HERE.get(name, EXCLUDED)
     intervals = f"Intervals are at {confidence:.0%} and resample whole documents."
     yield f"{text.counted} {excluded} {intervals} {_basis(rows, profile)}"
     yield from _BLOCKS.get(name, _in_rows)(rows)
@@ -232,21 +151,33 @@ def _outcome_blocks(rows: pd.DataFrame) -> Iterator[str]:
     balance = ["neutrality_signed", "neutrality_deviation"]
     place = ["share_first_shown"]
     for block in (shares, balance, place):
-        yield _side_by_side(rows[rows["quantity"].isin(block)], block)
+        if len(found := rows[rows["quantity"].isin(block)]):
+            yield _side_by_side(found, block)
     moved = rows[~rows["quantity"].isin([*shares, *balance, *place])]
-    for coding, moved_so in moved.groupby("coding", sort=False):
+    for coding, moved_so in moved[moved["coding"] != ""].groupby("coding", sort=False):
         yield f"Shifts from Blind, coding `{coding}`:"
         yield _rows_with(moved_so, ("value_paper", "p", "floor", "null"))
+    if len(told := moved[moved["coding"] == ""]):
+        yield "Rationales:"
+        yield _rows_with(told, ("p", "mde"))
+
+
+def _effects_below(rows: pd.DataFrame) -> Iterator[str]:
+    """Outcomes side by side, then the cue's effects."""
+    effects = rows["quantity"].isin(["cue_effect", "tie_change"])
+    yield from _outcome_blocks(rows[~effects])
+    yield "The effect of the cue:"
+    yield from _effect_rows(rows[effects])
 
 
 def _side_by_side(rows: pd.DataFrame, quantities: Sequence[str]) -> str:
     """One row a judge, scheme and condition; three columns a quantity."""
-    keys = ["judge", "scheme", "condition", "system", "writer"]
+    keys = ["judge", "scheme", "kind", "condition", "system", "writer"]
     cells = []
     for _, cell in rows.groupby(keys, sort=False):
         by_quantity = {str(row["quantity"]): row for _, row in cell.iterrows()}
         first = cell.iloc[0]
-        line = _names(first) | _sizes(first)
+        line = _names(first) | {"kind": first["kind"]} | _sizes(first)
         for quantity in quantities:
             row, name = by_quantity[quantity], QUANTITY_NAMES[quantity]
             count = "" if pd.isna(row["count"]) else f" ({whole(row['count'])})"
@@ -264,8 +195,25 @@ def _effect_rows(rows: pd.DataFrame) -> Iterator[str]:
     yield _rows_with(rows, ("value_paper", "p", "p_holm", "mde"))
 
 
-def _revision_rows(rows: pd.DataFrame) -> Iterator[str]:
+def _tested_rows(rows: pd.DataFrame) -> Iterator[str]:
     yield _rows_with(rows, ("value_paper", "p", "mde"))
+
+
+def _protocol_lines(rows: pd.DataFrame) -> Iterator[str]:
+    """One row a turn."""
+    yield _table(
+        [
+            {
+                **_names(row),
+                "turn": row["step"],
+                "sees": row["sees"],
+                "makes": row["makes"],
+                "calls": whole(row["count"]),
+                "trials": whole(row["n_trials"]),
+            }
+            for _, row in rows.iterrows()
+        ]
+    )
 
 
 def _competence_rows(rows: pd.DataFrame) -> Iterator[str]:
@@ -295,9 +243,24 @@ _BLOCKS = {
     "table_03_truth": _outcome_blocks,
     "table_04_flip": _outcome_blocks,
     "table_05_placebo": _outcome_blocks,
+    **dict.fromkeys(
+        (
+            "table_06_samples_truth",
+            "table_07_samples_flip",
+            "table_08_samples_placebo",
+            "attack_verbosity",
+            "attack_confidence",
+        ),
+        _outcome_blocks,
+    ),
+    **dict.fromkeys(("relabel", "cross_task"), _effects_below),
+    **dict.fromkeys(
+        ("rationale_drift", "rationale_alignment", "consistency", "grafting", "invariance"), _tested_rows
+    ),
+    "protocols": _protocol_lines,
     "table_09_extractive": _outcome_blocks,
     "table_10_identical": _outcome_blocks,
-    "revision": _revision_rows,
+    "revision": _tested_rows,
     "cue_effects": _effect_rows,
     "competence": _competence_rows,
     "spans": _counted_rows,
@@ -322,7 +285,8 @@ def _line(row: pd.Series, extras: Sequence[str]) -> dict[str, str]:
     line = _names(row)
     if pd.notna(row["kind"]):
         line["kind"] = row["kind"]
-    line |= {"quantity": QUANTITY_NAMES[row["quantity"]], "ours [interval]": _estimate(row)}
+    line |= {name: row[name] for name in ("over", "wording") if row[name]}
+    line |= {"quantity": quantity_name(row["quantity"]), "ours [interval]": _estimate(row)}
     for extra in extras:
         line |= _extra(row, extra)
     return line | _sizes(row) | {"paper": _paper(row), "note": row["note"]}
@@ -341,7 +305,8 @@ def _extra(row: pd.Series, name: str) -> dict[str, str]:
 
 
 def _names(row: pd.Series) -> dict[str, str]:
-    names = {"judge": row["judge"], "scheme": SCHEME_NAMES[row["scheme"]], "condition": row["condition"]}
+    names = {"judge": row["judge"], "scheme": SCHEME_NAMES[row["scheme"]]}
+    names["condition"] = "" if pd.isna(row["condition"]) else row["condition"]
     pair = {"candidate 1 by": row["writer"], "system": row["system"]}
     return names | (pair if row["system"] else {})
 

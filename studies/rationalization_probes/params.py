@@ -3,20 +3,52 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal, Self, get_args
 
 from pydantic import AfterValidator, Field, field_validator, model_validator
 
 from shared.judge.hygiene import neutralise
 from shared.params import Count, Distinct, JudgeSlug, Strict, Text, keys, mistake
 
-Scheme = Literal["baseline", "forced", "scot", "pbp_once", "pbp_repeated"]
-Probe = Literal["blind", "empty", "truth", "flip", "placebo"]
-SetName = Literal["equal", "identical", "samples", "extractive", "damage"]
+Scheme = Literal[
+    "baseline",
+    "forced",
+    "scot",
+    "scot_no_conciseness",
+    "pbp_once",
+    "pbp_repeated",
+    "pbp_grafted",
+    "pbp_no_conciseness",
+    "pointwise",
+]
+Probe = Literal[
+    "blind",
+    "empty",
+    "resample",
+    "truth",
+    "flip",
+    "placebo",
+    "relabel_llm",
+    "relabel_tradml",
+    "verbosity",
+    "confidence",
+    "free",
+]
+Kind = Literal["equal", "identical", "samples", "extractive", "damage", "qa_equal", "qa_damage"]
+Attack = Literal["verbosity", "confidence"]
+Family = Literal["label", "placebo", "verbosity", "confidence"]
+
+KINDS: tuple[Kind, ...] = get_args(Kind)
+DAMAGED: tuple[Kind, ...] = ("damage", "qa_damage")
+ATTACKS: tuple[Attack, ...] = get_args(Attack)
 
 COLUMNS = ("id", "text", "field", "summary", "paraphrase_1", "paraphrase_2", "samples", "damage")
+QUESTION_COLUMNS = ("id", "question", "answer_1", "answer_2", "damage")
 LABELS = ("llm", "tradml", "placebo")
 CRITERIA = ("accuracy", "completeness", "conciseness", "fluency")
+
+NO_CONCISENESS = "_no_conciseness"
+"""How the schemes end that leave this criterion out."""
 
 LEAST_SCORE, GREATEST_SCORE = 1, 5
 """Of one criterion, and so of a total."""
@@ -70,6 +102,45 @@ class Documents(Strict):
         return self
 
 
+class Questions(Strict):
+    """Where the pairs of answers to one question come from."""
+
+    source: Literal["embedded", "external"]
+    path: Text | None
+    columns: Annotated[dict[str, Text], keys(QUESTION_COLUMNS)]
+
+    @model_validator(mode="after")
+    def _source_is_told(self) -> Self:
+        if self.source == "external" and self.path is None:
+            raise mistake("null, but source is external; name a folder or a .jsonl file", "path")
+        return self
+
+
+class Attacks(Strict):
+    """Who rewrites the attacked texts: rules, or a judge asked to write."""
+
+    writer: JudgeSlug | None
+    max_tokens: Count
+
+
+class Descriptors(Strict):
+    """One wording of what a rationale is compared with: the cue's side, and the other."""
+
+    favoured: Text
+    opposite: Text
+
+
+class Rationales(Strict):
+    """How rationales are compared."""
+
+    encoder: Text
+    thresholds: Distinct[Annotated[float, Field(gt=0, lt=1)]]
+    descriptors: Annotated[
+        dict[Family, Annotated[list[Descriptors], Field(min_length=2)]],
+        keys(get_args(Family), required=get_args(Family)),
+    ]
+
+
 def _label(text: str) -> str:
     """A label stands in a line of the prompt as it is, so nothing in it may be changed or end the line."""
     if not text or " ".join(text.split()) != text:
@@ -101,6 +172,9 @@ Label = Annotated[str, AfterValidator(_label)]
 Labels = Annotated[dict[str, Label], keys(LABELS, required=LABELS), AfterValidator(_labels_differ)]
 """The cues' words, as a judge reads them."""
 
+SetName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
+"""A set's name: the kind of its items, unless it says ``kind``."""
+
 Weight = Annotated[float, Field(ge=0)]
 Weights = Annotated[dict[str, Weight], keys(CRITERIA, required=CRITERIA), AfterValidator(_some_weight)]
 """How much each criterion counts in a total."""
@@ -118,6 +192,7 @@ class Answer(Strict):
 class TrialSet(Strict):
     """Which items of one kind are put on trial, under what."""
 
+    kind: Kind | None = None
     items: Count | None
     levels: Distinct[Annotated[int, Field(ge=1, le=3)]] | None = None
     schemes: Distinct[Scheme]
@@ -134,12 +209,20 @@ class TrialSet(Strict):
             )
         return self
 
+    def kind_of(self, name: str) -> str:
+        """The kind of its items: its own, or the set's name."""
+        return self.kind or name
+
 
 class Section(Strict):
     """The section ``rationalization_probes``; load it with ``shared.params.load``."""
 
     judges: Distinct[JudgeSlug]
     documents: Documents
+    questions: Questions
+    attacks: Attacks
+    rationales: Rationales
+    resample_temperature: Annotated[float, Field(gt=0, le=2)]
     extractive_sentences: Count
     screen_orders: Literal["one", "both"]
     labels: Labels
@@ -150,10 +233,32 @@ class Section(Strict):
 
     @field_validator("sets")
     @classmethod
-    def _levels_of_damage(cls, sets: dict[SetName, TrialSet]) -> dict[SetName, TrialSet]:
+    def _kinds_and_levels(cls, sets: dict[str, TrialSet]) -> dict[str, TrialSet]:
         for name, trial_set in sets.items():
-            if name == "damage" and trial_set.levels is None:
+            kind = trial_set.kind_of(name)
+            if kind not in KINDS:
+                raise mistake(
+                    f"missing; the set's name is none of the kinds: {', '.join(KINDS)}", f"{name}.kind"
+                )
+            if kind in DAMAGED and trial_set.levels is None:
                 raise mistake("missing; say how many errors, e.g. [1, 2, 3]", f"{name}.levels")
-            if name != "damage" and trial_set.levels is not None:
+            if kind not in DAMAGED and trial_set.levels is not None:
                 raise mistake("only damaged items have levels; remove it", f"{name}.levels")
         return sets
+
+    @model_validator(mode="after")
+    def _something_besides_conciseness(self) -> Self:
+        schemes = {scheme for chosen in self.sets.values() for scheme in chosen.schemes}
+        leaves_out = any(scheme.endswith(NO_CONCISENESS) for scheme in schemes)
+        if leaves_out and not any(w for name, w in self.weights.items() if name != "conciseness"):
+            raise mistake("only conciseness has weight, and a scheme leaves it out; weigh another", "weights")
+        return self
+
+    def kinds(self) -> list[str]:
+        """The kinds of all sets, each once, in the order of the sets."""
+        return list(dict.fromkeys(chosen.kind_of(name) for name, chosen in self.sets.items()))
+
+    def levels(self, kind: str) -> list[int]:
+        """The numbers of errors that the sets of a kind ask for."""
+        wanted = [chosen.levels or [] for name, chosen in self.sets.items() if chosen.kind_of(name) == kind]
+        return sorted({level for levels in wanted for level in levels})

@@ -28,8 +28,8 @@ from shared.judge.records import Completion, EngineDied, EngineError, Message, P
 
 PrefixCache = Literal["exact", "fast", "off"]
 
-SAVED_STATES = 24
-"""Prefix states kept on disk at once (about 23 kB a token with the embedded judge)."""
+SAVED_BYTES = 2 * 2**30
+"""Prefix states kept on disk (the embedded judge's take about 23 kB a token)."""
 
 REQUEST_FORMAT = 1
 """Raised when a request is put to llama.cpp in another way, so that no old answer is replayed."""
@@ -183,9 +183,16 @@ class LlamaCppEngine:
         for link in reversed(links):  # of a chain, the part that most requests share is kept longest
             if link in self._states:
                 self._states.move_to_end(link)
-        while len(self._states) > SAVED_STATES:
+        self._evict()
+
+    def _evict(self) -> None:
+        """Drop the states that were used longest ago; at least one stays."""
+        sizes = {name: (self._folder / name).stat().st_size for name in self._states.values()}
+        total = sum(sizes.values())
+        while total > SAVED_BYTES and len(self._states) > 1:
             _, name = self._states.popitem(last=False)
-            (self._folder / name).unlink(missing_ok=True)
+            (self._folder / name).unlink()
+            total -= sizes[name]
 
     async def _save(self, link: str) -> None:
         name = f"{next(self._names)}.state"

@@ -24,7 +24,6 @@ from studies.rationalization_probes.equations import (
     ts,
 )
 from studies.rationalization_probes.metrics import (
-    COLUMNS,
     REVISIONS,
     cue_effects,
     outcomes,
@@ -32,6 +31,7 @@ from studies.rationalization_probes.metrics import (
     revisions,
     susceptibility,
 )
+from studies.rationalization_probes.rows import COLUMNS
 
 QUICK = Inference(resamples=300, permutations=300)
 

@@ -2,6 +2,7 @@ import json
 
 import pytest
 
+from shared.judge.prompts import CUT
 from shared.judge.records import Completion
 from studies.rationalization_probes.protocols import (
     LockedNotes,
@@ -67,7 +68,7 @@ def test_probes_differ_in_the_cue_line_alone(probe, order):
 
 def test_labels_follow_the_identity_not_the_place():
     def cue(**changes):
-        return STRUCTURED.cue(trial(**changes))
+        return STRUCTURED.cue(trial(**changes)).replace(CUT, "")
 
     llm_first = "Source labels: summary_1 was written by LLM; summary_2 was written by TradML."
     llm_second = "Source labels: summary_1 was written by TradML; summary_2 was written by LLM."
@@ -84,8 +85,9 @@ def test_what_the_conditions_share_comes_before_the_cut():
         for p in ("blind", "truth")
     ]
     turns = [r.messages[1] for r in requests]
-    # document, candidates; task (shared by a scheme's probes); the end of the turn
-    assert all(len(t.cuts) == 4 for t in turns)
+    # document, candidates; task (shared by a scheme's probes); the end of the turn. Truth has one more, after
+    # the words that all lines of labels begin with.
+    assert [len(t.cuts) for t in turns] == [4, 5, 4, 5]
     assert len({t.content[: t.cuts[1]] for t in turns}) == 1
     assert len({t.content[: t.cuts[2]] for t in turns}) == 2
 
@@ -198,9 +200,9 @@ def test_totals_are_weighted_means_and_ties_exact():
 
 
 def test_an_empty_line_tells_nothing_and_looks_like_the_others():
-    line = STRUCTURED.cue(trial(probe="empty"))
+    line = STRUCTURED.cue(trial(probe="empty")).replace(CUT, "")
     assert line == "Source labels: summary_1 has no label; summary_2 has no label."
-    assert STRUCTURED.cue(trial(probe="empty", order="21")) == line
+    assert STRUCTURED.cue(trial(probe="empty", order="21")).replace(CUT, "") == line
 
 
 def test_a_forged_turn_in_an_answer_is_neutralised_when_the_conversation_goes_on():

@@ -89,12 +89,13 @@ def test_the_shared_prefix_is_computed_once():
 
 
 @pytest.mark.live
-@pytest.mark.parametrize("states", [1, 2, 3])
-def test_fewer_saved_states_than_items_change_no_answer(monkeypatch, states):
-    # two items of two cuts each: with room for three states, the end of a chain outlives its start
+@pytest.mark.parametrize("size", [1, 3_000_000, 10_000_000])
+def test_less_room_than_the_states_need_changes_no_answer(monkeypatch, size):
+    # two items of two cuts each, at about 23 kB a token: with room for some, the end of a chain outlives
+    # its start
     requests = [ask(i % 2, "one") for i in range(4)]
     roomy = with_engine(lambda engine: answers(engine, requests))
-    monkeypatch.setattr(llamacpp, "SAVED_STATES", states)
+    monkeypatch.setattr(llamacpp, "SAVED_BYTES", size)
     tight = with_engine(lambda engine: answers(engine, requests))
     assert [c.text for c in tight] == [c.text for c in roomy]
 

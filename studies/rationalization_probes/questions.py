@@ -1,0 +1,233 @@
+"""Loads questions with two answers each, and makes items of them: the same probes on another task."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from shared.draws import draw
+from shared.judge.hygiene import neutralise
+from studies.rationalization_probes.damage import Edit, ladder
+from studies.rationalization_probes.documents import (
+    Document,
+    DocumentError,
+    Row,
+    edits_of,
+    json_lines,
+    ladder_problems,
+    raise_for,
+    text_of,
+    visible,
+)
+from studies.rationalization_probes.params import Kind, Questions
+
+EMBEDDED = Path("data/embedded/rationalization_probes/questions")
+REQUIRED = ("id", "question", "answer_1", "answer_2")
+OPTIONAL = ("field", "damage")
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question and two answers of equal content.
+
+    Attributes
+    ----------
+    id : str
+        Unique; the ``cluster`` of every item made of the question.
+    question, answer_1, answer_2 : str
+        Stripped, lines ended by ``\\n``; the answers differ to a reader's eye.
+    provenance : str
+        Who wrote the answers: ``llm`` (embedded) or ``given`` (loaded from outside, writer unknown).
+    field : str
+        Subject, or the empty string.
+    damage : tuple of Edit
+        Recorded errors for ``answer_2``.
+    """
+
+    id: str
+    question: str
+    answer_1: str
+    answer_2: str
+    provenance: str
+    field: str = ""
+    damage: tuple[Edit, ...] = ()
+
+
+def load(settings: Questions, external_dir: Path, embedded: Path = EMBEDDED) -> list[Question]:
+    """All questions of the source that the params name.
+
+    Parameters
+    ----------
+    settings : Questions
+        ``rationalization_probes.questions``.
+    external_dir : Path
+        ``data.external_dir``; ``settings.path`` lies below it.
+    embedded : Path
+        Folder of the embedded questions.
+
+    Returns
+    -------
+    list of Question
+        In the source's order (files by name, then lines).
+
+    Raises
+    ------
+    DocumentError
+        If the source is absent or empty, or a question is doubled (id or text), lacks a text, is not UTF-8
+        or not readable, has two answers that look the same, or an error that cannot be put into answer 2.
+        All bad questions are collected into one error.
+    """
+    own = settings.source == "embedded"
+    path = embedded if own else external_dir / (settings.path or "")
+    rows, problems = _read(path)
+    # The embedded file has columns of its own; those that the params name are of the user's files.
+    columns = _columns({} if own else settings.columns, rows)
+    questions, unusable = _questions(rows, columns, "llm" if own else "given")
+    problems += unusable + _duplicates(questions) + _answer_problems(questions)
+    if not rows and not problems:
+        problems.append(f"{path} holds no question; see questions.path")
+    raise_for(problems, of="questions")
+    return questions
+
+
+def question_items(question: Question, seed: int) -> Iterator[dict[str, Any]]:
+    """The items of a question, each as the fields of a `data.Item`.
+
+    Parameters
+    ----------
+    question : Question
+    seed : int
+        Decides, with the question's id, which of the two equal answers is candidate 1.
+
+    Yields
+    ------
+    dict
+        ``<id>:qa_equal`` (the two answers), then ``<id>:qa_damage:<level>`` (answer 1 against answer 2
+        with so many recorded errors) for each level; without recorded errors there is none.
+    """
+    pair = (question.answer_1, question.answer_2)
+    yield _item(question, "qa_equal", *draw((pair, pair[::-1]), seed, question.id, "qa_equal", "identities"))
+    for level, damaged in enumerate(ladder(question.answer_2, question.damage), start=1):
+        yield _item(question, "qa_damage", question.answer_1, damaged, level)
+
+
+def _item(
+    question: Question, kind: Kind, candidate_1: str, candidate_2: str, level: int = 0
+) -> dict[str, Any]:
+    (source, n), (first, n_1), (second, n_2) = map(neutralise, (question.question, candidate_1, candidate_2))
+    return {
+        "item": f"{question.id}:{kind}:{level}" if level else f"{question.id}:{kind}",
+        "cluster": question.id,
+        "kind": kind,
+        "source": source,
+        "candidate_1": first,
+        "candidate_2": second,
+        "provenance_1": question.provenance,
+        "provenance_2": question.provenance,
+        "level": level,
+        "field": question.field,
+        "neutralised": n + n_1 + n_2,
+    }
+
+
+def _read(path: Path) -> tuple[list[Row], list[str]]:
+    """Rows of one file or of a folder's files, and what could not be read."""
+    files = [path] if path.is_file() else sorted(path.glob("*.jsonl"))
+    files = [file for file in files if file.is_file() and file.suffix == ".jsonl"]
+    if not files:
+        raise DocumentError(
+            f"{path}: no questions there; questions.path names a .jsonl file, or a folder of them, "
+            "below data.external_dir"
+        )
+    rows: list[Row] = []
+    problems: list[str] = []
+    for line in (line for file in files for line in json_lines(file)):
+        if isinstance(line, str):
+            problems.append(line)
+        else:
+            rows.append(line)
+    return rows, problems
+
+
+def _columns(mapped: Mapping[str, str], rows: Sequence[Row]) -> dict[str, str]:
+    """Which column holds what: the one of that name unless the params say otherwise."""
+    columns = {key: key for key in REQUIRED + OPTIONAL} | dict(mapped)
+    present = {column for _, row in rows for column in row}
+    for key, column in columns.items():
+        if rows and column not in present and (key in REQUIRED or key != column):
+            raise DocumentError(
+                f"questions.columns.{key}: no question has a column {column!r}; "
+                f"there are: {', '.join(sorted(present))}"
+            )
+    return columns
+
+
+def _questions(
+    rows: Iterable[Row], columns: Mapping[str, str], provenance: str
+) -> tuple[list[Question], list[str]]:
+    """The rows that are questions, and what is wrong with the others."""
+    questions = []
+    problems = []
+    for where, row in rows:
+        try:
+            questions.append(_question(row, columns, provenance))
+        except ValueError as error:
+            problems.append(f"{where}: {error}")
+    return questions, problems
+
+
+def _question(row: Mapping[str, Any], columns: Mapping[str, str], provenance: str) -> Question:
+    """A question out of a row; ValueError says what is wrong with the row."""
+    value = {key: row.get(column) for key, column in columns.items()}
+    if isinstance(value["id"], int) and not isinstance(value["id"], bool):
+        value["id"] = str(value["id"])
+    return Question(
+        **{key: _there(value, key) for key in REQUIRED},
+        provenance=provenance,
+        field=text_of(value, "field") or "",
+        damage=edits_of(value["damage"]),
+    )
+
+
+def _there(value: Mapping[str, Any], key: str) -> str:
+    text = text_of(value, key)
+    if text is None:
+        raise ValueError(f"{key} is empty")
+    return text
+
+
+def _duplicates(questions: Iterable[Question]) -> list[str]:
+    """Ids used twice, and questions that look the same: each would count as two clusters."""
+    problems = []
+    ids: set[str] = set()
+    texts: dict[str, str] = {}
+    for question in questions:
+        if (shown := visible(question.id)) in ids:
+            problems.append(f"{question.id}: id used twice")
+        ids.add(shown)
+        first = texts.setdefault(visible(question.question), question.id)
+        if first != question.id:
+            problems.append(f"{question.id}: same question as {first}")
+    return problems
+
+
+def _answer_problems(questions: Iterable[Question]) -> list[str]:
+    problems = []
+    for question in questions:
+        if visible(question.answer_1) == visible(question.answer_2):
+            problems.append(f"{question.id}: answer_1 and answer_2 are the same text")
+        problems += [f"{question.id}: {problem}" for problem in ladder_problems(_as_document(question))]
+    return problems
+
+
+def _as_document(question: Question) -> Document:
+    """The question as a document that has answer 2 for its paraphrase 2: one rule serves both ladders."""
+    return Document(
+        id=question.id,
+        text=question.question,
+        provenance=question.provenance,
+        paraphrase_2=question.answer_2,
+        damage=question.damage,
+    )

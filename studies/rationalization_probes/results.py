@@ -1,0 +1,207 @@
+"""What all tables of the study are made from: the judgements, the gate, and what every row says besides."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from shared.draws import number
+from shared.errors import UserError
+from shared.frames import rows_of
+from shared.metrics.competence import Competence, competence
+from shared.metrics.resampling import Estimate, Inference
+from shared.reporting import tables
+from studies.rationalization_probes import counterparts, pages
+from studies.rationalization_probes.judgements import JUDGEMENTS
+
+COLUMNS = (
+    *tables.COLUMNS,
+    "kind", "coding", "system", "writer", "stage", "over", "wording", "level", "count", "value_paper",
+    "p", "p_holm", "mde", "null_low", "null_high", "floor_value", "floor_low", "floor_high",
+    "verdict", "published", "paper_low", "paper_high",
+    "n_trials", "profile", "fingerprint", "gate", "note",
+)  # fmt: skip
+"""Of every table; a column that does not apply to a row is n/a, a text that is lacking is empty."""
+
+TEXTS = ("system", "writer", "stage", "coding", "over", "wording", "verdict", "published_id")
+
+GATE_KINDS: Mapping[str, tuple[str, str]] = {
+    "summary": ("damage", "equal"),
+    "answer": ("qa_damage", "qa_equal"),
+}
+"""By task: the pairs that the competence gate asks about."""
+
+SAME_GATE = {"pbp_grafted": "pbp_once"}
+"""A scheme that asks nothing else than another where there is no cue, and so has its gate."""
+
+
+class TablesError(UserError):
+    """Judgements that a table needs are not there; the message names the file and the fix."""
+
+
+@dataclass(frozen=True, slots=True)
+class Study:
+    """What all tables are made from. ``judgements`` has ``judge``, ``system`` and ``writer`` added."""
+
+    judgements: pd.DataFrame
+    inference: Inference
+    seed: int
+    profile: str
+    vectors: Mapping[str, Any] = field(default_factory=dict)
+
+    def rng(self, *names: str) -> np.random.Generator:
+        """A generator of one table's own, so that adding a table moves no other."""
+        return np.random.default_rng(number(self.seed, "tables", *names))
+
+    def of(self, kinds: Sequence[str], *probes: str) -> pd.DataFrame:
+        """The judgements of some kinds, under these probes or under all."""
+        rows = self.judgements[self.judgements["kind"].isin(kinds)]
+        return rows[rows["probe"].isin(probes)] if probes else rows
+
+
+# --- Reading ----------------------------------------------------------------------------------------
+
+
+def read_judgements(judges: Sequence[str], items: pd.DataFrame, folder: Path = JUDGEMENTS) -> pd.DataFrame:
+    """The judgements of exactly these judges, each row with its judge and what `with_writers` adds.
+
+    Raises
+    ------
+    TablesError
+        If a judge has not been run.
+    """
+    frames = [_of_judge(judge, folder / f"{judge}.parquet") for judge in judges]
+    return with_writers(pd.concat(frames, ignore_index=True), items)
+
+
+def with_writers(judgements: pd.DataFrame, items: pd.DataFrame) -> pd.DataFrame:
+    """Add to rows about extractive pairs the ``system`` of candidate 2 and the ``writer`` of candidate 1."""
+    texts = items.set_index("item")
+    system = judgements["item"].map(texts["provenance_2"].map(_system))
+    writer = judgements["item"].map(texts["provenance_1"]).where(system != "", "")
+    return judgements.assign(system=system, writer=writer)
+
+
+def _of_judge(judge: str, file: Path) -> pd.DataFrame:
+    if not file.is_file():
+        raise TablesError(f"{file} is absent; run `make repro`, which puts the trials to judge {judge!r}")
+    return pd.read_parquet(file).assign(judge=judge)
+
+
+def _system(provenance: str) -> str:
+    """``textrank`` of ``tradml:textrank``; nothing for a language model's text."""
+    writer, _, system = provenance.partition(":")
+    return system if writer == "tradml" else ""
+
+
+# --- The gate ---------------------------------------------------------------------------------------
+
+Gates = Mapping[tuple[str, str, str], Competence]
+"""By judge, scheme and task (what its candidates are called)."""
+
+
+def gate_checks(study: Study) -> dict[tuple[str, str, str], Competence]:
+    """The competence gate of each judge, scheme and task that was run."""
+    found = {}
+    for task in GATE_KINDS:
+        ran = study.judgements[study.judgements["kind"].map(_task) == task]
+        for judge, scheme in ran[["judge", "scheme"]].drop_duplicates().itertuples(index=False):
+            rng = study.rng("competence", judge, scheme, *([] if task == "summary" else [task]))
+            asked = gate_rows(study, judge, scheme, task)
+            found[judge, scheme, task] = competence(asked, rng, study.inference, can_tie=scheme != "forced")
+    return found
+
+
+def gate_rows(study: Study, judge: str, scheme: str, task: str) -> pd.DataFrame:
+    """The Blind judgements that the gate looks at, their kinds named as it names them."""
+    rows = study.judgements
+    damage, equal = GATE_KINDS[task]
+    return rows[
+        (rows["stage"] == "first")
+        & (rows["probe"] == "blind")
+        & (rows["judge"] == judge)
+        & (rows["scheme"] == SAME_GATE.get(scheme, scheme))
+        & rows["kind"].isin([damage, equal])
+    ].assign(kind=lambda asked: asked["kind"].map({damage: "damage", equal: "equal"}))
+
+
+def _task(kind: object) -> str:
+    """Rows that tell no kind are about summaries."""
+    return "answer" if str(kind).startswith("qa_") else "summary"
+
+
+# --- What every row says besides its estimate -------------------------------------------------------
+
+
+def finisher(study: Study, gates: Gates) -> Callable[..., pd.DataFrame]:
+    """Adds the paper's numbers, the gate, and what the rows rest on; a table may name columns of its own."""
+    marks = study.judgements.dropna(subset="fingerprint").groupby("judge")["fingerprint"].unique()
+    verdicts = {cell: gate.verdict for cell, gate in gates.items()}
+
+    def finish(rows: pd.DataFrame, *own: str) -> pd.DataFrame:
+        rows = rows.reindex(columns=[*COLUMNS, *own])
+        rows[list(TEXTS)] = rows[list(TEXTS)].astype(object).fillna("")
+        asked = zip(rows["judge"], rows["scheme"], rows["kind"].map(_task), strict=True)
+        gate = [verdicts.get(cell, "") for cell in asked]
+        rows = rows.assign(
+            profile=study.profile,
+            fingerprint=rows["judge"].map(lambda judge: " ".join(marks.get(judge, ()))),
+            gate=gate,
+        )
+        few = rows["n_clusters"].astype(float) < study.inference.few_clusters
+        rows["note"] = [_note(*pair) for pair in zip(gate, few, strict=True)]
+        return with_counterparts(rows)
+
+    return finish
+
+
+def _note(gate: str, few: bool) -> str:
+    return "; ".join(filter(None, [pages.GATE_NOTES[gate], tables.TOO_FEW if few else ""]))
+
+
+def with_counterparts(rows: pd.DataFrame) -> pd.DataFrame:
+    """Fill in the paper's numbers: the range of its five judges and, for one of them, its own.
+
+    ``published`` is the value of the cell ``published_id``; where the paper prints none, what follows from
+    that judge's counts.
+    """
+    named = ("quantity", "kind", "scheme", "condition", "system", "over", "wording")
+    found = [
+        counterparts.of(**{name: row[name] for name in named}, coding=row["coding"] or "carrier")
+        for row in rows_of(rows)
+    ]
+    cells = [counterpart.of(judge) for counterpart, judge in zip(found, rows["judge"], strict=True)]
+    spans = [counterpart.span for counterpart in found]
+    return rows.assign(
+        published_id=[cell.id for cell in cells],
+        published=[cell.value for cell in cells],
+        paper_low=[low for low, _ in spans],
+        paper_high=[high for _, high in spans],
+    )
+
+
+def estimate_row(
+    quantity: str, names: dict[str, str], estimate: Estimate, cell: pd.DataFrame, used: pd.Series
+) -> dict[str, object]:
+    """A row as the frames of `metrics` have it; ``used`` tells which trials the estimate rests on."""
+    return {
+        "quantity": quantity,
+        **{("condition" if name == "probe" else name): value for name, value in names.items()},
+        "value": estimate.value,
+        "ci_low": estimate.low,
+        "ci_high": estimate.high,
+        "n_items": cell.loc[used, "item"].nunique(),
+        "n_trials": int(used.sum()),
+        "n_clusters": cell.loc[used, "cluster"].nunique(),
+        "n_unparsed": int((~used).sum()),
+    }
+
+
+def one_frame(rows: Iterable[dict[str, object]] | Iterator[dict[str, object]]) -> pd.DataFrame:
+    """Rows as a frame that has `COLUMNS` even where there is none."""
+    return pd.DataFrame(list(rows), columns=list(COLUMNS))
