@@ -75,6 +75,14 @@ bench: weights ## measure the project's bars into benchmarks/results.json; ONLY=
 readme: $(STAMP) ## put the tables' numbers into the README, between its markers
 	python -m shared.reporting.readme
 
+.PHONY: annotate
+annotate: $(STAMP) ## judge equal pairs blind, in the terminal: NAME=<you>, N=<how many>
+	@python -m studies.rationalization_probes.annotate $(NAME) $(N)
+
+.PHONY: agreement
+agreement: $(STAMP) ## how far the annotators agree
+	@python -m studies.rationalization_probes.annotate agreement
+
 .PHONY: lock
 lock: $(STAMP) ## remake requirements.lock from requirements.in
 	set -o pipefail; UV_CUSTOM_COMPILE_COMMAND="make lock" uv pip compile requirements.in --universal \

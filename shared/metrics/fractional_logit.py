@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import expit
 
 from shared.metrics.resampling import Array
 
@@ -83,7 +84,7 @@ def _fit(hits: Array, trials: Array, design: Array) -> Array:
 
 def _newton_steps(slopes: Array, hits: Array, trials: Array, design: Array) -> Array:
     """The inverse information times the score; nan where the information is singular."""
-    shares = 1 / (1 + np.exp(-slopes @ design.T))
+    shares = expit(slopes @ design.T)
     score = (hits - trials * shares) @ design
     products = np.einsum("pj,pk->pjk", design, design)
     information = np.tensordot(trials * shares * (1 - shares), products, axes=1)

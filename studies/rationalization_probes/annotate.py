@@ -45,6 +45,7 @@ Record = dict[str, Any]
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 _QUESTION = "Which summary is better? 1, 2, t (tie), s (skip for now), q (quit): "
+_REPLIES = {**{key: key for key in "12tsq"}, "tie": "t", "skip": "s", "quit": "q"}
 _WIDTH = 88
 
 
@@ -87,9 +88,7 @@ def drawn_pairs(items: pd.DataFrame, pairs: int, seed: int) -> list[Pair]:
     """
     equal = items[items["kind"] == KIND]
     if equal.empty:
-        raise UserError(
-            f"{ITEMS}: holds no pair of kind {KIND}; add sets.{KIND} to params.yaml, then make repro"
-        )
+        raise UserError(f"{ITEMS}: holds no pair of kind {KIND}; give documents two paraphrases each")
     drawn = sorted(rows_of(equal), key=lambda item: number(seed, item["item"], "annotation"))
     return [_pair(item, draw(["12", "21"], seed, item["item"], "screen order")) for item in drawn[:pairs]]
 
@@ -108,7 +107,8 @@ def collect(pairs: Sequence[Pair], file: Path, ask: Ask, show: Show) -> None:
     file : Path
         The annotator's answers; made where it is absent, gone on with where it is not.
     ask : callable
-        Shows a prompt and returns what was typed. EOFError and KeyboardInterrupt end the session, as "q" does.
+        Shows a prompt and returns what was typed. EOFError and KeyboardInterrupt end the session, as "q"
+        does.
     show : callable
         Shows a text.
 
@@ -144,7 +144,7 @@ def _wrapped(text: str) -> str:
 
 
 def _reply(ask: Ask, show: Show) -> str:
-    while (reply := ask(_QUESTION).strip().casefold()[:1]) not in ("1", "2", "t", "s", "q") or not reply:
+    while (reply := _REPLIES.get(ask(_QUESTION).strip().casefold())) is None:
         show("please type 1, 2, t, s or q")
     return reply
 
@@ -325,7 +325,7 @@ def kappa(counts: Array) -> Array:
 
 def report(found: pd.DataFrame, inference: Inference) -> str:
     """The rows of `agreement` in words, beside what the paper printed."""
-    lines = [_line(estimate, inference) for estimate in rows_of(found)]
+    lines = [_line(line, inference) for line in rows_of(found)]
     ties = " and ".join(f"{published.value(id):g}" for id in PAPER_TIES)
     return "\n".join([*lines, f"the paper's two annotators: tie on {ties} of {PAIRS}"])
 
@@ -353,7 +353,7 @@ def arguments(argv: Sequence[str]) -> tuple[str, int]:
     """
     if len(argv) not in (2, 3):
         raise UserError("name the annotator after the command, and how many pairs (100 if left out)")
-    if not _NAME.fullmatch(argv[1]):
+    if not _NAME.fullmatch(argv[1]) or argv[1] == "agreement":
         raise UserError(f"annotator {argv[1]!r}: use lower case letters, digits and _; it names a file")
     pairs = argv[2] if len(argv) == 3 else str(PAIRS)
     if not (pairs.isascii() and pairs.isdigit() and int(pairs)):

@@ -92,7 +92,7 @@ TEXTS: Mapping[str, Text] = {
     "table_08_samples_placebo": Text(
         "Table 8: two samples of one model, the placebo badge",
         _PROBE.format(
-            cue="that are two independent samples of one model, when one of them, drawn per item, carries the badge",
+            cue="that are two independent samples of one model, when one, drawn per item, carries the badge",
             second="; the paper favours [1,2] for every item (`always_12`).",
         ),
     ),

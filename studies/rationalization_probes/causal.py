@@ -1,4 +1,4 @@
-"""The causal summary: a cue's effects on outcome and rationale, as one family, and what a figure shows of it."""
+"""The causal summary: what cues do to outcomes and rationales, as one family of tests."""
 
 from __future__ import annotations
 

@@ -16,6 +16,7 @@ from shared.errors import run_stage
 from shared.judge.hygiene import neutralise
 from shared.params import load as load_params
 from studies.rationalization_probes import damage, extractive, questions
+from studies.rationalization_probes.candidates import with_candidates
 from studies.rationalization_probes.documents import (
     Document,
     DocumentError,
@@ -321,6 +322,8 @@ def _left_out(have: set[str], documents: Sequence[Document]) -> str:
 def build(section: Section, external_dir: Path, seed: int) -> tuple[pd.DataFrame, list[Document]]:
     """The items of the params' documents, and the documents."""
     documents = load(section.documents, external_dir)
+    if section.documents.candidates is not None:
+        documents = with_candidates(documents, section.documents.candidates, external_dir)
     generator = section.documents.generate.judge
     if generator is not None:
         documents = with_generated(documents, read_generated(GENERATED), generator)

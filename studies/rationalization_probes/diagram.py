@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import pandas as pd
@@ -19,17 +19,16 @@ from studies.rationalization_probes.drawing import canvas, not_run, scheme_lines
 TITLE = "The protocols that ran"
 
 AGAIN = ("reveal", "control")
-"""Turns that go on after the verdict, each from the same conversation."""
+"""Turns that go on from the answer that gave the verdict."""
 
 DECIDES = ("verdict", "scores")
 """What a turn makes that a verdict is read from, or computed from."""
 
 # In inches, as all of the diagram.
-MARGIN, NAME_WIDTH = 0.15, 1.2
-BOX_WIDTH, BOX_HEIGHT, GAP = 1.55, 0.92, 0.42
-VERDICT_WIDTH = 0.72
-LANE_HEIGHT, TOP, BOTTOM = 1.24, 0.5, 0.45
-LINE_CHARS = 26
+MARGIN, NAME_WIDTH, BOX_WIDTH, VERDICT_WIDTH, GAP = 0.15, 1.2, 1.6, 0.72, 0.45
+TITLE_LINE, LINE, PAD, BETWEEN_BOXES, BETWEEN_LANES = 0.14, 0.105, 0.06, 0.07, 0.32
+TOP, BOTTOM = 0.45, 0.4
+LINE_CHARS = 27
 
 
 class Turn(NamedTuple):
@@ -54,11 +53,41 @@ class Turn(NamedTuple):
 
     @property
     def name(self) -> str:
-        return self.step.replace("_", " ")
+        return f"{self.step.replace('_', ' ')}, {self.calls:,} call" + "s" * (self.calls != 1)
 
     @property
-    def counted(self) -> str:
-        return f"{self.calls:,} call" + "s" * (self.calls != 1)
+    def lines(self) -> list[str]:
+        """What a box says below its name; what is asked again makes the same again."""
+        told = [f"sees {', '.join(thing for thing in self.sees if thing != 'cue')}"]
+        if self.step not in AGAIN:
+            told.append(f"makes {self.makes}")
+        return [line for text in told for line in textwrap.wrap(text, LINE_CHARS)]
+
+    @property
+    def height(self) -> float:
+        return 2 * PAD + TITLE_LINE + LINE * len(self.lines)
+
+
+class Lane(NamedTuple):
+    """A scheme's turns: those up to the verdict, in order, and those after it, each on its own."""
+
+    scheme: str
+    before: list[Turn]
+    after: list[Turn]
+
+    @property
+    def height(self) -> float:
+        return max([*(turn.height for turn in self.before), _stacked(self.after)]) + BETWEEN_LANES
+
+    @property
+    def width(self) -> float:
+        ahead = MARGIN + NAME_WIDTH + (BOX_WIDTH + GAP) * len(self.before) + VERDICT_WIDTH
+        return ahead + (GAP + BOX_WIDTH) * bool(self.after) + MARGIN
+
+    @property
+    def decided(self) -> bool:
+        """Whether a turn that gives a verdict ran at all."""
+        return any(turn.decides for turn in self.before)
 
 
 def draw_protocols(rows: pd.DataFrame) -> Figure:
@@ -74,110 +103,86 @@ def draw_protocols(rows: pd.DataFrame) -> Figure:
     Returns
     -------
     Figure
-        A lane for each scheme. The verdict stands after the turn that it is read or computed from. A lock
-        stands where notes are handed on without what they were made from, and a triangle where the cue of a
-        cued probe enters.
+        A lane for each scheme: its turns in order up to the verdict, which is read or computed from the last
+        of them, then those that follow, one above the other in their order. A lock stands where notes are
+        handed on without what they were made from, and a triangle where the cue of a cued probe enters.
     """
-    lanes = {scheme: turns_of(rows[rows["scheme"] == scheme]) for scheme in schemes_of(rows)}
-    lanes = {scheme: turns for scheme, turns in lanes.items() if turns}
+    found = [lane_of(scheme, rows[rows["scheme"] == scheme]) for scheme in schemes_of(rows)]
+    lanes = [lane for lane in found if lane.before]
     if not lanes:
         return not_run(*canvas(TITLE, 3.9))
-    width = max(_lane_width(turns) for turns in lanes.values())
-    height = TOP + LANE_HEIGHT * len(lanes) + BOTTOM
+    width, height = max(lane.width for lane in lanes), TOP + sum(lane.height for lane in lanes) + BOTTOM
     figure = Figure(figsize=(width, height))
     axes = figure.add_axes((0, 0, 1, 1), xlim=(0, width), ylim=(0, height))
     axes.set_axis_off()
     axes.text(MARGIN, height - 0.12, TITLE, va="top", fontsize=11, fontweight="bold")
-    for number, (scheme, turns) in enumerate(lanes.items()):
-        middle = height - TOP - LANE_HEIGHT * (number + 0.5)
-        _lane(axes, middle, scheme, turns)
+    top = height - TOP
+    for lane in lanes:
+        _lane(axes, top - lane.height / 2, lane)
+        top -= lane.height
     _keys(axes)
     return figure
 
 
-def turns_of(rows: pd.DataFrame) -> list[Turn]:
-    """A scheme's turns in order, judges added up; those that go on after the verdict last."""
-    turns = [
-        Turn(
-            names["step"],
-            tuple(str(cell["sees"].iloc[0]).split(", ")),
-            str(cell["makes"].iloc[0]),
-            int(cell["count"].sum()),
-        )
-        for names, cell in cells(rows.sort_values("position"), ("step",))
-    ]
-    return sorted((turn for turn in turns if turn.calls), key=lambda turn: turn.step in AGAIN)
+def lane_of(scheme: str, rows: pd.DataFrame) -> Lane:
+    """A scheme's turns in order, judges added up; without one that decides, all stand before the verdict."""
+    every = [_turn(names["step"], cell) for names, cell in cells(rows.sort_values("position"), ("step",))]
+    turns = [turn for turn in every if turn.calls]
+    last = max((place for place, turn in enumerate(turns, start=1) if turn.decides), default=len(turns))
+    return Lane(scheme, turns[:last], turns[last:])
 
 
-def _lane_width(turns: Sequence[Turn]) -> float:
-    ends = [right for _, _, right in _columns(turns)]
-    return ends[-1] + MARGIN
+def _turn(step: str, cell: pd.DataFrame) -> Turn:
+    sees, makes = (str(cell[column].iloc[0]) for column in ("sees", "makes"))
+    return Turn(step, tuple(sees.split(", ")), makes, int(cell["count"].sum()))
 
 
-def _columns(turns: Sequence[Turn]) -> Iterator[tuple[list[Turn], float, float]]:
-    """What stands above each other, with its left and right end; the verdict is a column without turns."""
-    ahead = [turn for turn in turns if turn.step not in AGAIN]
-    deciding = [turn for turn in ahead if turn.decides]
-    left = MARGIN + NAME_WIDTH
-    for turn in ahead:
-        yield [turn], left, left + BOX_WIDTH
-        left += BOX_WIDTH + GAP
-        if deciding and turn is deciding[-1]:
-            yield [], left, left + VERDICT_WIDTH
-            left += VERDICT_WIDTH + GAP
-    if again := [turn for turn in turns if turn.step in AGAIN]:
-        yield again, left, left + BOX_WIDTH
+def _stacked(turns: Sequence[Turn]) -> float:
+    """The height of boxes one above the other."""
+    return sum(turn.height + BETWEEN_BOXES for turn in turns) - BETWEEN_BOXES if turns else 0
 
 
-def _lane(axes: Axes, middle: float, scheme: str, turns: Sequence[Turn]) -> None:
-    name, *variant = scheme_lines(scheme)
+def _lane(axes: Axes, middle: float, lane: Lane) -> None:
+    name, *variant = scheme_lines(lane.scheme)
     axes.text(MARGIN, middle + 0.03, name, va="bottom", fontsize=9, fontweight="bold")
     axes.text(MARGIN, middle - 0.03, "\n".join(variant), va="top", fontsize=8, color=GREY)
-    before: list[Turn] | None = None
-    for column, left, right in _columns(turns):
-        if before is not None:
-            again = bool(column) and column[0].step in AGAIN
-            _arrow(axes, left - GAP, left, middle, dashed=again)
-        if before and column and column[0].locked and "notes" in before[0].makes:
+    left = MARGIN + NAME_WIDTH
+    for before, turn in zip([None, *lane.before], lane.before, strict=False):
+        _box(axes, left, middle, turn)
+        if before and turn.locked and "notes" in before.makes:
             _lock(axes, left - GAP / 2 - 0.03, middle)
-        _column(axes, column, left, right, middle)
-        before = column
+        left += BOX_WIDTH
+        if lane.decided or turn is not lane.before[-1]:
+            _arrow(axes, (left, middle), (left + GAP, middle))
+        left += GAP
+    if lane.decided:
+        _verdict(axes, left, middle)
+        _after(axes, left + VERDICT_WIDTH, middle, lane.after)
 
 
-def _column(axes: Axes, turns: Sequence[Turn], left: float, right: float, middle: float) -> None:
-    """A turn, the verdict, or the turns that go on from it."""
-    if not turns:
-        _verdict(axes, left, right, middle)
-    elif turns[0].step in AGAIN:
-        height = BOX_HEIGHT / 2
-        for row, turn in enumerate(turns):
-            centre = middle + (len(turns) - 1) / 2 * (height + 0.06) - row * (height + 0.06)
-            _box(axes, left, centre, height, turn)
-    else:
-        _box(axes, left, middle, BOX_HEIGHT, turns[0])
+def _after(axes: Axes, left: float, middle: float, turns: Sequence[Turn]) -> None:
+    """Each turn after the verdict, with an arrow of its own: none of them sees another."""
+    top = middle + _stacked(turns) / 2
+    for turn in turns:
+        centre = top - turn.height / 2
+        _arrow(axes, (left, middle), (left + GAP, centre), dashed=turn.step in AGAIN)
+        _box(axes, left + GAP, centre, turn)
+        top -= turn.height + BETWEEN_BOXES
 
 
-def _lines(turn: Turn) -> list[str]:
-    """What a box says below its name; what is asked again makes the same again."""
-    told = [f"sees {', '.join(thing for thing in turn.sees if thing != 'cue')}"]
-    if turn.step not in AGAIN:
-        told.append(f"makes {turn.makes}")
-    return [line for text in told for line in textwrap.wrap(text, LINE_CHARS)] + [turn.counted]
-
-
-def _box(axes: Axes, left: float, middle: float, height: float, turn: Turn) -> None:
-    again = turn.step in AGAIN
+def _box(axes: Axes, left: float, middle: float, turn: Turn) -> None:
+    again, top = turn.step in AGAIN, middle + turn.height / 2
     axes.add_patch(
         FancyBboxPatch(
-            (left, middle - height / 2), BOX_WIDTH, height, boxstyle="round,pad=0,rounding_size=0.06",
+            (left, top - turn.height), BOX_WIDTH, turn.height, boxstyle="round,pad=0,rounding_size=0.06",
             fc="white" if again else LIGHT, ec=GREY, ls="--" if again else "-", lw=0.9,
         )
     )  # fmt: skip
-    top = middle + height / 2 - 0.05
-    axes.text(left + 0.07, top, turn.name, va="top", fontsize=7.5, fontweight="bold")
-    axes.text(left + 0.07, top - 0.135, "\n".join(_lines(turn)), va="top", fontsize=6.5, linespacing=1.05)
+    axes.text(left + 0.07, top - PAD, turn.name, va="top", fontsize=7.5, fontweight="bold")
+    lines = "\n".join(turn.lines)
+    axes.text(left + 0.07, top - PAD - TITLE_LINE, lines, va="top", fontsize=6.5, linespacing=1.1)
     if turn.cued:
-        _cue(axes, left + BOX_WIDTH - 0.14, middle + height / 2)
+        _cue(axes, left + BOX_WIDTH - 0.14, top)
 
 
 def _cue(axes: Axes, x: float, top: float) -> None:
@@ -185,13 +190,9 @@ def _cue(axes: Axes, x: float, top: float) -> None:
     axes.plot(x, top, "v", color=INK, ms=8, zorder=4)
 
 
-def _arrow(axes: Axes, left: float, right: float, y: float, dashed: bool) -> None:
-    axes.annotate(
-        "",
-        (right - 0.02, y),
-        (left + 0.02, y),
-        arrowprops={"arrowstyle": "-|>", "color": GREY, "lw": 0.9, "ls": "--" if dashed else "-"},
-    )
+def _arrow(axes: Axes, start: tuple[float, float], end: tuple[float, float], dashed: bool = False) -> None:
+    style = {"arrowstyle": "-|>", "color": GREY, "lw": 0.9, "ls": "--" if dashed else "-", "shrinkA": 1}
+    axes.annotate("", end, start, arrowprops=style | {"shrinkB": 1})
 
 
 def _lock(axes: Axes, x: float, y: float) -> None:
@@ -200,9 +201,9 @@ def _lock(axes: Axes, x: float, y: float) -> None:
     axes.add_patch(Rectangle((x - 0.085, y - 0.08), 0.17, 0.13, fc=INK, ec=INK, gid="lock", zorder=4))
 
 
-def _verdict(axes: Axes, left: float, right: float, middle: float) -> None:
-    centre = ((left + right) / 2, middle)
-    axes.add_patch(Ellipse(centre, right - left, 0.42, fc="white", ec=INK, lw=1.1))
+def _verdict(axes: Axes, left: float, middle: float) -> None:
+    centre = (left + VERDICT_WIDTH / 2, middle)
+    axes.add_patch(Ellipse(centre, VERDICT_WIDTH, 0.42, fc="white", ec=INK, lw=1.1))
     axes.text(*centre, "verdict", ha="center", va="center", fontsize=7.5, fontweight="bold")
 
 
@@ -214,4 +215,4 @@ def _keys(axes: Axes) -> None:
     _lock(axes, x + 2.6, y)
     axes.text(x + 2.75, y, "notes locked", va="center", fontsize=7.5)
     axes.add_line(Line2D([x + 3.75, x + 4.05], [y, y], color=GREY, lw=0.9, ls="--"))
-    axes.text(x + 4.12, y, "asked again", va="center", fontsize=7.5)
+    axes.text(x + 4.12, y, "the same conversation goes on", va="center", fontsize=7.5)

@@ -174,6 +174,8 @@ def size_lines(cell: pd.DataFrame) -> list[str]:
 
 
 def _range(counts: pd.Series) -> str:
+    if counts.isna().all():
+        return NOT_AVAILABLE
     low, high = int(counts.min()), int(counts.max())
     return f"{low}" if low == high else f"{low} to {high}"
 

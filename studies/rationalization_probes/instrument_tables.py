@@ -13,7 +13,7 @@ from shared.judge.records import STATUSES
 from shared.metrics.competence import Check
 from shared.metrics.resampling import bootstrap, cluster_sums, rate_interval, share
 from studies.rationalization_probes.params import Section
-from studies.rationalization_probes.results import Gates, Study, estimate_row, gate_rows
+from studies.rationalization_probes.results import GATE_KINDS, Gates, Study, estimate_row, gate_rows
 from studies.rationalization_probes.tracing import turns
 
 _QUESTIONS = {
@@ -32,9 +32,9 @@ def competence_rows(study: Study, gates: Gates) -> Iterator[dict[str, object]]:
             check: Check | None = getattr(gate, quantity)
             if check is not None:
                 asked = cell[cell["kind"].isin(kinds)]
-                answer = {"p": check.p, "verdict": check.verdict}
+                answer: dict[str, object] = {"p": check.p, "verdict": check.verdict}
                 if task == "answer":
-                    answer["kind"] = "qa_damage"
+                    answer["kind"] = GATE_KINDS[task][0]
                 yield estimate_row(quantity, names, check.estimate, asked, asked["status"] == "ok") | answer
 
 
@@ -87,9 +87,11 @@ def _mean_scores(row: dict[str, object]) -> dict[str, float]:
     return {criterion: (first[criterion] + second[criterion]) / 2 for criterion in first}
 
 
-def protocol_rows(study: Study, params: Section, calls: pd.DataFrame) -> Iterator[dict[str, object]]:
+def protocol_rows(
+    params: Section, responses: pd.DataFrame, trials: pd.DataFrame
+) -> Iterator[dict[str, object]]:
     """The turns of every scheme that ran, what each sees and makes, and how many calls it took (Figure 1)."""
-    answered = calls[calls["error"].isna()]
+    answered = responses[responses["error"].isna()].merge(trials, on="trial", validate="m:1")
     for names, cell in cells(answered, ("judge", "scheme")):
         for position, turn in enumerate(turns(params, names["scheme"]), start=1):
             made = cell[cell["step"] == turn.step]

@@ -36,7 +36,8 @@ AXES = {
     "rationale_shift": "rationale shift:\nexplanation drift above the noise floor",
 }
 
-WIDTH, ROW_HEIGHT = 9.4, 0.42
+WIDTH, LEAST_HEIGHT, LABEL_HEIGHT, BELOW = 9.4, 4.8, 0.34, 1.6
+"""In inches; what stands below the axes is their names and the keys."""
 SMALL = 20.0
 """The area of a mark without sensitivity, in square points; one of sensitivity 1 has `LARGE`."""
 LARGE = 420.0
@@ -85,11 +86,11 @@ def draw_invariance(rows: pd.DataFrame) -> Figure:
         judge and scheme is named below the axis. The light ground is what `floor_of` says.
     """
     rows = rows[rows["quantity"].isin([*AXES, "sensitivity"])]
-    places = places_of(rows[~rows["kind"].fillna("").str.startswith("qa_")])
+    places = places_of(rows[~rows["kind"].astype(str).str.startswith("qa_")])
     if not places:
         return not_run(*canvas(TITLE, 3.9))
     drawn = [place for place in places if place.defined]
-    figure, axes = canvas(TITLE, max(4.8, 1.6 + ROW_HEIGHT * len(drawn)), width=WIDTH)
+    figure, axes = canvas(TITLE, max(LEAST_HEIGHT, BELOW + LABEL_HEIGHT * len(drawn)), width=WIDTH)
     judges = list(dict.fromkeys(place.judge for place in places))
     limits = _frame(axes, places)
     _ground(axes, places, limits)
@@ -136,12 +137,13 @@ def floor_of(rows: Sequence[dict[str, Any]]) -> tuple[float, str]:
     tuple of float and str
         The median, over judges and schemes, of the farther end of the noise floor's interval, and
         ``"floor"``; where no floor was run, of the minimum detectable effect, and ``"mde"``; nan where
-        there is neither.
+        there is neither. At most 1, as a shift is.
     """
-    floors = pd.Series([max(abs(row["floor_low"]), abs(row["floor_high"])) for row in rows])
-    if floors.notna().any():
-        return float(floors.median()), "floor"
-    return float(pd.Series([row["mde"] for row in rows]).median()), "mde"
+    ends = pd.Series([max(abs(row["floor_low"]), abs(row["floor_high"])) for row in rows])
+    sense = "floor"
+    if ends.isna().all():
+        ends, sense = pd.Series([row["mde"] for row in rows]), "mde"
+    return float(ends.clip(upper=1).median()), sense
 
 
 def _frame(axes: Axes, places: Sequence[Place]) -> tuple[float, float]:
@@ -160,10 +162,10 @@ def _frame(axes: Axes, places: Sequence[Place]) -> tuple[float, float]:
 
 
 def _reach(rows: Sequence[dict[str, Any]]) -> float:
-    """Beyond the farthest end of an interval, and of the ground, with some room; at least 0.05."""
+    """Beyond the farthest end of an interval, and of the ground, with some room."""
     ends = pd.Series([row[end] for row in rows for end in ("value", "ci_low", "ci_high")]).abs()
     farthest = pd.Series([ends.max(), floor_of(rows)[0], 0.05]).max()
-    return float(1.25 * farthest)
+    return min(1.25 * float(farthest), 1.12)
 
 
 def _ground(axes: Axes, places: Sequence[Place], reach: tuple[float, float]) -> None:
@@ -175,9 +177,9 @@ def _ground(axes: Axes, places: Sequence[Place], reach: tuple[float, float]) -> 
     axes.add_patch(
         Rectangle((-half_x, -half_y), 2 * half_x, 2 * half_y, fc=LIGHT, ec=NOISE, lw=0.8, zorder=0)
     )
-    floors = sense_x == sense_y == "floor"
-    name = "cue-invariant" if floors else "not to be told from cue-invariant"
-    axes.text(0.02 * reach[0], -half_y - 0.02 * reach[1], name, ha="left", va="top", color=GREY, fontsize=8)
+    within = "within the noise floor" if sense_x == sense_y == "floor" else "smaller shifts can't be detected"
+    name = f"cue-invariant ({within})"
+    axes.text(-half_x, -half_y - 0.02 * reach[1], name, ha="left", va="top", color=GREY, fontsize=8)
 
 
 def _mark(axes: Axes, place: Place, marker: str) -> None:
@@ -201,17 +203,43 @@ def _area(place: Place) -> float:
 def _name(axes: Axes, places: Sequence[Place]) -> None:
     """Labels right of the axes, in the order of the marks' heights, each with a leader."""
     ordered = sorted(places, key=lambda place: place.rationale["value"], reverse=True)
-    for step, place in enumerate(ordered, start=1):
+    wanted = [axes.transLimits.transform((0, place.rationale["value"]))[1] for place in ordered]
+    gap = LABEL_HEIGHT / (axes.get_figure().get_figheight() - BELOW)
+    for place, height in zip(ordered, spread(wanted, gap), strict=True):
         axes.annotate(
             place.label,
             (place.outcome["value"], place.rationale["value"]),
-            (1.03, 1 - (step - 0.5) / len(ordered)),
+            (1.03, height),
             textcoords="axes fraction",
             va="center",
             fontsize=7,
             color=INK if place.passed else GREY,
             arrowprops={"arrowstyle": "-", "color": NOISE, "lw": 0.6, "shrinkB": 4, "relpos": (0, 0.5)},
         )
+
+
+def spread(wanted: Sequence[float], gap: float) -> list[float]:
+    """Heights in [0, 1] at least a gap apart, each as near to the wanted one as those around it allow.
+
+    Parameters
+    ----------
+    wanted : sequence of float
+        From the highest to the lowest.
+    gap : float
+        Above 0; less where the heights would not fit.
+
+    Returns
+    -------
+    list of float
+        In the order of ``wanted``.
+    """
+    gap = min(gap, 1 / max(len(wanted), 1))
+    heights: list[float] = []
+    above = 1 + gap / 2
+    for left, height in zip(range(len(wanted), 0, -1), wanted, strict=True):
+        above = max(min(height, above - gap), (left - 0.5) * gap)
+        heights.append(above)
+    return heights
 
 
 def _keys(places: Sequence[Place]) -> list[Key]:

@@ -305,8 +305,8 @@ def _extra(row: pd.Series, name: str) -> dict[str, str]:
 
 
 def _names(row: pd.Series) -> dict[str, str]:
-    names = {"judge": row["judge"], "scheme": SCHEME_NAMES[row["scheme"]]}
-    names["condition"] = "" if pd.isna(row["condition"]) else row["condition"]
+    names = {name: "" if pd.isna(row[name]) else row[name] for name in ("judge", "scheme", "condition")}
+    names["scheme"] = SCHEME_NAMES[names["scheme"]]
     pair = {"candidate 1 by": row["writer"], "system": row["system"]}
     return names | (pair if row["system"] else {})
 

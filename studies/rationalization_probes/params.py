@@ -43,6 +43,7 @@ DAMAGED: tuple[Kind, ...] = ("damage", "qa_damage")
 ATTACKS: tuple[Attack, ...] = get_args(Attack)
 
 COLUMNS = ("id", "text", "field", "summary", "paraphrase_1", "paraphrase_2", "samples", "damage")
+CANDIDATE_COLUMNS = ("id", "system", "text")
 QUESTION_COLUMNS = ("id", "question", "answer_1", "answer_2", "damage")
 LABELS = ("llm", "tradml", "placebo")
 CRITERIA = ("accuracy", "completeness", "conciseness", "fluency")
@@ -83,6 +84,14 @@ class Generate(Strict):
     max_tokens: Count
 
 
+class Candidates(Strict):
+    """Texts of two systems about the documents, in a file of their own."""
+
+    path: Text
+    columns: Annotated[dict[str, Text], keys(CANDIDATE_COLUMNS, required=CANDIDATE_COLUMNS)]
+    systems: Annotated[Distinct[Text], Field(min_length=2, max_length=2)]
+
+
 class Documents(Strict):
     """Where the documents come from."""
 
@@ -91,6 +100,7 @@ class Documents(Strict):
     hub: Hub | None
     columns: Annotated[dict[str, Text], keys(COLUMNS)]
     tokens: Tokens
+    candidates: Candidates | None = None
     generate: Generate
 
     @model_validator(mode="after")

@@ -31,8 +31,8 @@ from studies.rationalization_probes.drawing import (
 
 TITLE = "What the label LLM is worth, in errors"
 PANELS = {
-    "sensitivity": ("picks of the undamaged text\nminus picks of the damaged", (-1.0, 1.0)),
-    "tie_rate": ("share of ties", (0.0, 1.0)),
+    "sensitivity": ("picks of the undamaged text\nminus picks of the damaged,\nunder Blind", (-1.0, 1.0)),
+    "tie_rate": ("share of ties,\nunder Blind", (0.0, 1.0)),
 }
 COLUMN_WIDTH, PRICE_CHARS = 1.45, 20
 

@@ -165,10 +165,10 @@ BLIND_KEY = Line2D([], [], ls="", marker="_", color=GREY, ms=7, label="the same 
 
 def attack_plots(attack: str) -> list[Plot]:
     """The four panels of an attack's figure."""
-    table, title = f"attack_{attack}", ATTACKS[attack]
+    table = f"attack_{attack}"
     drift, alignment = (replace(plot, table=table, note="") for plot in (DRIFT, ALIGNMENT))
     return [
-        Plot(table, "lao", f"(a) {title}: LAO", "share of all movement that\ngoes to the attacked text"),
+        Plot(table, "lao", "(a) LAO", "share of all movement that\ngoes to the attacked text"),
         Plot(table, "lds", "(b) LDS", "shift to the attacked text"),
         replace(drift, title="(c) explanation drift, verdict kept"),
         replace(

@@ -38,6 +38,7 @@ __all__ = [
 
 CELL = ("judge", "scheme", "kind", "probe")
 STATES: tuple[Stated, ...] = get_args(Stated)
+Flags = npt.NDArray[np.bool_]
 ORIGINS = ("hand-made", "real")
 """Where labelled examples come from: written for the check, or a judge's own."""
 
@@ -188,8 +189,8 @@ def precision_recall(examples: pd.DataFrame, labels: Mapping[str, str], inferenc
     DataFrame
         `rows.COLUMNS`, ``condition`` being the examples' origin. ``precision`` and ``recall`` of each
         class of what is stated and of ``stereotype`` (``wording``), and ``accuracy`` of both scorers
-        (``wording``: ``states``, ``stereotype``), with Wilson's interval over examples; nan where no example is in the
-        denominator. ``n_trials`` is the denominator, ``count`` what was read right in it.
+        (``wording``: ``states``, ``stereotype``), with Wilson's interval over examples; nan where no
+        example is in the denominator. ``n_trials`` is the denominator, ``count`` what was read right in it.
     """
     rows = []
     for origin, group in examples.groupby("origin", sort=False):
@@ -198,7 +199,7 @@ def precision_recall(examples: pd.DataFrame, labels: Mapping[str, str], inferenc
     return frame(rows)
 
 
-def _readings(group: pd.DataFrame, labels: Mapping[str, str]) -> Iterator[tuple[str, str, Array]]:
+def _readings(group: pd.DataFrame, labels: Mapping[str, str]) -> Iterator[tuple[str, str, Flags]]:
     """Each quantity with what it is about, and for each example of its denominator whether it was right."""
     states = np.array([stated_preference(rationale) for rationale in group["rationale"]])
     argued = _argued(group["rationale"], labels) > 0
@@ -211,12 +212,12 @@ def _readings(group: pd.DataFrame, labels: Mapping[str, str]) -> Iterator[tuple[
     yield from _of_class("stereotype", argued, stereotype)
 
 
-def _of_class(name: str, found: Array, true: Array) -> Iterator[tuple[str, str, Array]]:
+def _of_class(name: str, found: Flags, true: Flags) -> Iterator[tuple[str, str, Flags]]:
     yield "precision", name, true[found]
     yield "recall", name, found[true]
 
 
-def _wilson_row(quantity: str, wording: str, right: Array, inference: Inference) -> dict[str, Any]:
+def _wilson_row(quantity: str, wording: str, right: Flags, inference: Inference) -> dict[str, Any]:
     n, hits = len(right), int(right.sum())
     low, high = (np.nan, np.nan)
     if n:

@@ -13,8 +13,18 @@ from shared.frames import read
 from shared.metrics.resampling import Inference
 from shared.params import load
 from shared.reporting import tables
-from studies.rationalization_probes import causal, cost, grafting, metrics, pages, price, rhetoric
-from studies.rationalization_probes.attacks import REWRITTEN, survival_rows
+from studies.rationalization_probes import (
+    causal,
+    cost,
+    grafting,
+    metrics,
+    pages,
+    price,
+    rationales,
+    rhetoric,
+    survival,
+)
+from studies.rationalization_probes.attacks import REWRITTEN
 from studies.rationalization_probes.design import ITEMS, TRIALS
 from studies.rationalization_probes.embedding import EMBEDDINGS, read_vectors
 from studies.rationalization_probes.instrument_tables import (
@@ -40,6 +50,7 @@ from studies.rationalization_probes.rationale_tables import (
 )
 from studies.rationalization_probes.results import Study, finisher, gate_checks, one_frame, read_judgements
 
+EXAMPLES = Path("data/embedded/rationalization_probes/rhetoric_examples")
 FOLDER = Path("paper_tables/rationalization_probes")
 
 
@@ -49,7 +60,8 @@ class Inputs:
 
     params: Section
     attacks: pd.DataFrame
-    calls: pd.DataFrame
+    trials: pd.DataFrame
+    responses: pd.DataFrame
     examples: pd.DataFrame
 
 
@@ -60,7 +72,6 @@ def all_tables(study: Study, inputs: Inputs) -> Iterator[tuple[str, pd.DataFrame
     gate = finish(one_frame(competence_rows(study, gates)))
     drift = drift_rows(study, inputs.params)
     alignment = alignment_rows(study, inputs.params)
-    effects = causal.causal(study.judgements, drift, study.rng("cue_effects"), study.inference)
     yield "table_01_criteria", finish(one_frame(criteria_rows(study)))
     yield "table_02_blind", finish(outcome_rows(study, "equal", "blind"))
     yield "table_03_truth", finish(probe_rows(study, "truth"))
@@ -77,20 +88,17 @@ def all_tables(study: Study, inputs: Inputs) -> Iterator[tuple[str, pd.DataFrame
     yield "rationale_alignment", finish(alignment)
     yield "attack_verbosity", finish(attack_rows(study, "verbosity", drift, alignment))
     yield "attack_confidence", finish(attack_rows(study, "confidence", drift, alignment))
-    yield "attacks", finish(survival_rows(inputs.attacks, study.rng("attacks"), study.inference))
+    yield "attacks", finish(survival.survival_rows(inputs.attacks, study.rng("attacks"), study.inference))
     yield "consistency", finish(consistency_rows(study, inputs.params.labels))
-    yield "scorers", finish(rhetoric.precision_recall(inputs.examples))
-    yield "cue_effects", finish(effects)
-    yield (
-        "invariance",
-        finish(causal.invariance(study.judgements, drift, gate, study.rng("invariance"), study.inference)),
-    )
+    yield "scorers", finish(scorer_rows(study, inputs))
+    yield "cue_effects", finish(causal.causal(effect_rows(study), drift))
+    yield "invariance", finish(invariance_rows(study, gate))
     yield "price", finish(price.price(study.judgements, study.rng("price"), study.inference))
     yield "grafting", finish(grafting.grafting(study.judgements, study.rng("grafting"), study.inference))
     yield "cross_task", finish(cross_task_rows(study))
-    yield "cost", finish(cost.cost(inputs.calls, study.rng("cost"), study.inference))
+    yield "cost", finish(cost.costs(inputs.responses, inputs.trials, study.rng("cost"), study.inference))
     yield "competence", gate
-    turns = pd.DataFrame(protocol_rows(study, inputs.params, inputs.calls))
+    turns = pd.DataFrame(protocol_rows(inputs.params, inputs.responses, inputs.trials))
     yield "protocols", finish(turns, "step", "position", "sees", "makes")
     yield "spans", finish(one_frame(span_rows(study)))
     yield "answers", finish(one_frame(answer_rows(study)))
@@ -105,10 +113,28 @@ def write_all(study: Study, inputs: Inputs, folder: Path = FOLDER) -> Iterable[s
             yield f"{name}: no rows; {pages.ABSENT[name]}"
 
 
-def read_calls(judges: Iterable[str], trials: pd.DataFrame) -> pd.DataFrame:
-    """Every call of these judges, with its trial's columns and ``judge``."""
+def effect_rows(study: Study) -> pd.DataFrame:
+    """The signed cue effect and the change of ties, over all kinds of pairs that were shown with a cue."""
+    return metrics.cue_effects(study.judgements, study.rng("cue_effects"), study.inference)
+
+
+def invariance_rows(study: Study, gate: pd.DataFrame) -> pd.DataFrame:
+    """Outcome and rationale shift pooled over the cues, beside the sensitivity to real errors."""
+    pooled = causal.pooled(study.judgements)
+    effects = metrics.cue_effects(pooled, study.rng("invariance"), study.inference)
+    above = rationales.drift_above_floor(pooled, study.vectors, study.rng("invariance"), study.inference)
+    return causal.invariance(effects, above, gate[gate["kind"] != "qa_damage"])
+
+
+def scorer_rows(study: Study, inputs: Inputs) -> pd.DataFrame:
+    """How well the scorers behind the table `consistency` read labelled examples."""
+    return rhetoric.precision_recall(inputs.examples, inputs.params.labels, study.inference)
+
+
+def read_responses(judges: Iterable[str]) -> pd.DataFrame:
+    """Every call of exactly these judges, with ``judge``."""
     calls = [read(RESPONSES / f"{judge}.parquet", "judge").assign(judge=judge) for judge in judges]
-    return pd.concat(calls, ignore_index=True).merge(trials, on="trial", validate="m:1")
+    return pd.concat(calls, ignore_index=True)
 
 
 def main() -> None:
@@ -116,8 +142,8 @@ def main() -> None:
     judged = read_judgements(params.judges, read(ITEMS, "data"))
     inference = Inference(**common.statistics.model_dump())
     study = Study(judged, inference, common.seed, common.profile, read_vectors(EMBEDDINGS))
-    calls = read_calls(params.judges, read(TRIALS, "design"))
-    inputs = Inputs(params, read(REWRITTEN, "attacks"), calls, rhetoric.load_examples())
+    trials, responses = read(TRIALS, "design"), read_responses(params.judges)
+    inputs = Inputs(params, read(REWRITTEN, "attacks"), trials, responses, rhetoric.load_examples(EXAMPLES))
     for line in write_all(study, inputs):
         print(line)
     print(f"{FOLDER}: tables of {', '.join(params.judges)}, profile {common.profile}")

@@ -54,9 +54,7 @@ def alignment(judges: Sequence[str] = ("sound",), schemes: Sequence[str] = SCHEM
     )
 
 
-def attack(
-    name: str, judges: Sequence[str] = ("sound",), schemes: Sequence[str] = SCHEMES
-) -> pd.DataFrame:
+def attack(name: str, judges: Sequence[str] = ("sound",), schemes: Sequence[str] = SCHEMES) -> pd.DataFrame:
     """LAO 0.5, LDS 0.1, drift 0.15, cue-aligned share 0.6; on identical pairs all 0.9."""
     noise = {"null_low": 0.0, "null_high": 0.6, "floor_value": 0.3, "floor_low": 0.1, "floor_high": 0.5}
     values = {
@@ -86,7 +84,9 @@ def invariance(
         for cell, step in zip(cells(judges, schemes), itertools.count(), strict=False)
         for quantity, size in (("outcome_shift", 1), ("rationale_shift", 0.5))
     ]
-    real = [row("sensitivity", 0.5, condition="blind", kind="damage", **cell) for cell in cells(judges, schemes)]
+    real = [
+        row("sensitivity", 0.5, condition="blind", kind="damage", **cell) for cell in cells(judges, schemes)
+    ]
     return table([*shifts, *real])
 
 
@@ -131,10 +131,11 @@ def protocols(judges: Sequence[str] = ("sound",), schemes: Sequence[str] = tuple
     """12 calls of each turn and judge."""
     return table(
         (
-            row("calls", 12, step=step, position=position, sees=TURNS[step][0], makes=TURNS[step][1], count=12)
+            row("calls", 12, step=step, position=position, sees=sees, makes=makes, count=12)
             | {"judge": judge, "scheme": scheme}
             for judge, scheme in itertools.product(judges, schemes)
             for position, step in enumerate(STEPS[scheme], start=1)
+            for sees, makes in [TURNS[step]]
         ),
         "step", "position", "sees", "makes",
     )  # fmt: skip

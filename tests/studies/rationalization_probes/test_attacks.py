@@ -24,12 +24,12 @@ from studies.rationalization_probes.attacks import (
     by_writer,
     orders,
     report,
-    survival_rows,
     table,
 )
 from studies.rationalization_probes.params import TrialSet
 from studies.rationalization_probes.rewriting import assertive, verbose
 from studies.rationalization_probes.rows import COLUMNS
+from studies.rationalization_probes.survival import survival_rows
 from tests.shared.judge.scripted import ScriptedEngine, completion
 from tests.studies.rationalization_probes import support
 

@@ -112,7 +112,7 @@ def test_without_rationales_the_outcomes_are_left():
 
 
 def by_hand() -> pd.DataFrame:
-    """Two documents. Rationales: Truth's is opposite to Blind's (delta 1), Flip's other (0.5), the rest plain.
+    """Two documents. Truth's rationale is opposite to Blind's (delta 1), Flip's other (0.5), the rest plain.
 
     Picks of the carrier (Truth: 1, Flip and Placebo: 2) against Blind's:
       a, Blind 1:   Truth 1: 1 - 1   Flip 2: 1 - 0   Placebo tie: 0 - 0
@@ -174,7 +174,7 @@ def test_swapping_the_candidates_turns_the_outcome_alone():
 
 
 def test_noise_alone_leaves_both_shifts_at_zero():
-    # A judge that answers by chance, whatever the cue: sizes of effects are far above 0, signed means are not.
+    # A judge that answers by chance, whatever the cue: sizes are far above 0, signed means are not.
     rng = np.random.default_rng(2)
     rows = [
         told(f"doc-{number}", str(rng.choice(["1", "2"])), str(rng.choice(list(VECTORS))), probe)

@@ -89,6 +89,94 @@ def test_extractive_and_identical_pairs():
     assert of("share_tie", "identical", "scot", "truth").span == (0.976, 0.987)
 
 
+def test_drift_is_one_range_over_all_judges_probes_and_schemes():
+    for probe in ("truth", "flip", "placebo"):
+        for scheme in counterparts.SCHEMES:
+            drift = of("drift", "equal", scheme, probe, over="same")
+            assert (drift.values, drift.low_high) == ({}, (0.75, 0.81))
+            assert drift.span == published.bounds("rationalization_probes.claim.000-084")
+            # Of each of the five the statement is, of none the value.
+            assert {judge: cell.id for judge, cell in drift.cells.items()} == dict.fromkeys(
+                FIVE, "rationalization_probes.claim.000-084"
+            )
+            assert math.isnan(drift.of("gemma_2_9b").value) and drift.of("another").id == ""
+
+
+def test_alignment_is_a_number_of_one_judge_and_ranges_of_the_others():
+    lai = of("lai", "equal", "scot", "placebo", over="same", wording="mean")
+    assert lai.values == {"mistral_7b": 0.43}
+    assert lai.of("mistral_7b") == ("rationalization_probes.claim.000-085", 0.43)
+    assert list(lai.ranges.values()) == [(0.25, 0.35), (0, 0.1)]
+    assert lai.of("llama_3_1_8b").id == "rationalization_probes.claim.000-086"
+    low_three = {judge for judge, cell in lai.cells.items() if cell.id.endswith("087")}
+    assert low_three == {"gemma_2_9b", "qwen2_5_7b", "zephyr_7b"}
+    assert (lai.low_high, lai.span) == ((0, 0.35), (0, 0.43))
+
+
+def attacked(quantity, scheme, condition):
+    return of(quantity, "equal", scheme, condition, over="same", wording="mean")
+
+
+@pytest.mark.parametrize(
+    ("condition", "scheme", "lao", "lds", "drift", "lai"),
+    [
+        # Sections 5.8 and 5.9; cue-aligned shares are printed in percent.
+        ("verbosity", "forced", (0.35, 0.7), (0.04, 0.11), (0.14, 0.18), (0.3, 0.55)),
+        ("verbosity", "scot", (0.9, 0.97), (0.09, 0.14), (0.22, 0.28), (0.48, 0.7)),
+        ("verbosity", "pbp_once", (0, 0.18), (0, 0.02), (0.08, 0.11), (0.15, 0.26)),
+        ("confidence", "forced", (0.35, 0.65), (0.04, 0.11), (0.13, 0.18), (0.48, 0.67)),
+        ("confidence", "scot", (0.9, 0.96), (0.08, 0.14), (0.22, 0.28), (0.5, 0.7)),
+        ("confidence", "pbp_repeated", (0, 0.15), (0, 0.02), (0.08, 0.11), (0.18, 0.26)),
+    ],
+)
+def test_attacks_are_stated_by_scheme(condition, scheme, lao, lds, drift, lai):
+    for quantity, span in {"lao": lao, "lds": lds, "drift": drift, "lai": lai}.items():
+        assert attacked(quantity, scheme, condition).span == pytest.approx(span)
+
+
+def test_only_verbosity_under_pbp_is_stated_judge_by_judge():
+    lao = attacked("lao", "pbp_once", "verbosity")
+    assert lao.values == {
+        "gemma_2_9b": 0.15,
+        "llama_3_1_8b": 0.18,
+        "mistral_7b": 0,
+        "qwen2_5_7b": 0.12,
+        "zephyr_7b": 0.1,
+    }
+    assert lao.low_high is None
+    assert lao.of("zephyr_7b") == ("rationalization_probes.claim.000-092", 0.1)
+    scot = attacked("lao", "scot", "verbosity")
+    assert scot.ranges == {"rationalization_probes.claim.000-100": (0.9, 0.97)} and scot.values == {}
+
+
+@pytest.mark.parametrize(
+    "scheme", ["baseline", "scot_no_conciseness", "pbp_no_conciseness", "pbp_grafted", "pointwise"]
+)
+def test_schemes_of_our_own_have_no_counterpart(scheme):
+    for quantity in ("share_tie", "lao", "drift", "lai", "revision_rate"):
+        for condition in ("blind", "truth", "verbosity", "confidence", "reveal"):
+            assert of(quantity, "equal", scheme, condition, over="same", wording="mean") == NONE
+
+
+@pytest.mark.parametrize(
+    ("quantity", "condition", "told"),
+    [
+        ("drift", "truth", {"over": "all"}),  # the paper's is over same decisions
+        ("drift", "truth", {}),
+        ("drift", "empty", {"over": "same"}),  # it had no noise floor
+        ("drift", "verbosity", {"over": "all"}),
+        ("lai", "truth", {"over": "same", "wording": "1"}),  # one wording of several
+        ("lai", "truth", {"over": "all", "wording": "mean"}),
+        ("lai_blind", "truth", {"over": "same", "wording": "mean"}),
+        ("lao", "verbosity", {"coding": "always_12"}),  # whose side it took the other way is not told
+        ("ols", "verbosity", {}),
+    ],
+)
+def test_no_number_of_other_pairs_or_wordings(quantity, condition, told):
+    assert of(quantity, "equal", "scot", condition, **told) == NONE
+    assert of(quantity, "identical", "scot", condition, **told) == NONE
+
+
 @pytest.mark.parametrize(
     "row",
     [

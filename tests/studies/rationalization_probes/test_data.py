@@ -335,11 +335,12 @@ def test_a_ladder_that_lacks_a_wanted_level_is_replaced_whole():
 
 def test_a_level_that_no_document_has_is_named():
     items = table(items_of(DOCUMENT, None, SEED))
-    check_levels(items, [1, 2])
-    with pytest.raises(DocumentError, match=r"no document has 3 recorded errors; the levels .* are: 1, 2$"):
-        check_levels(items, [2, 3])
-    with pytest.raises(DocumentError, match="the levels that there are: none"):
-        check_levels(table([]), [1])
+    check_levels(items, "damage", [1, 2])
+    told = r"levels of kind damage: no source has 3 recorded errors; the levels .* are: 1, 2$"
+    with pytest.raises(DocumentError, match=told):
+        check_levels(items, "damage", [2, 3])
+    with pytest.raises(DocumentError, match=r"levels of kind qa_damage: .* the levels that there are: none"):
+        check_levels(items, "qa_damage", [1])
 
 
 def test_a_set_that_asks_for_more_documents_than_there_are_is_told(section):
@@ -348,12 +349,14 @@ def test_a_set_that_asks_for_more_documents_than_there_are_is_told(section):
     two_of_level_3 = damage.model_copy(update={"items": 2, "levels": [3]})
     sets = {
         "equal": equal.model_copy(update={"items": 2}),
+        "few": equal.model_copy(update={"items": 2, "kind": "identical"}),
         "identical": equal.model_copy(update={"items": 1}),
         "samples": equal.model_copy(update={"items": None}),
         "damage": two_of_level_3,
     }
     assert shortfalls(items, sets) == [
         "note: sets.equal.items asks for 2 documents; 1 allow such an item",
+        "note: sets.few.items asks for 2 documents; 1 allow such an item",
         "note: sets.damage.items asks for 2 documents; 0 allow such an item",
     ]
 
@@ -372,10 +375,11 @@ def checkout(tmp_path, params_file, monkeypatch):
 def test_embedded_items_by_kind(checkout, section):
     items, documents = build(section, checkout, SEED)
     assert len(documents) == 25
-    # 25 documents: a pair of each kind, four extracts, three levels of damage.
+    # 25 documents: a pair of each kind, four extracts, three levels of damage. No set asks for answers.
     assert items["kind"].value_counts().to_dict() == {
         "equal": 25,
         "identical": 25,
+        "samples": 25,
         "extractive": 100,
         "damage": 75,
     }
@@ -385,6 +389,44 @@ def test_embedded_items_by_kind(checkout, section):
     assert items["neutralised"].sum() == 0
     assert items.loc[items["kind"] == "equal", "field"].iloc[:5].nunique() == 5
     assert "  damage: 75 items of 25 documents" in report(items, documents)
+
+
+def answers_too(section, **levels):
+    """The sets, and one of each kind of answers; ``levels``: of the damaged ones."""
+    equal, damage = section.sets["equal"], section.sets["damage"]
+    mine = damage.model_copy(update={"kind": "qa_damage", **levels})
+    return section.model_copy(update={"sets": section.sets | {"qa_equal": equal, "mine": mine}})
+
+
+def test_answers_stand_behind_the_documents_items_where_a_set_asks_for_them(checkout, section):
+    items, documents = build(answers_too(section), checkout, SEED)
+    summaries, _ = build(section, checkout, SEED)
+    # 12 embedded questions: an equal pair and three levels of damage each.
+    assert items["kind"].value_counts().to_dict() == summaries["kind"].value_counts().to_dict() | {
+        "qa_equal": 12,
+        "qa_damage": 36,
+    }
+    pd.testing.assert_frame_equal(items.head(len(summaries)), summaries)
+    told = report(items, documents)
+    assert "  qa_equal: 12 items of 12 questions\n  qa_damage: 36 items of 12 questions" in told
+    assert "left out" not in told
+    # as with documents, the first five are of five fields
+    assert items.loc[items["kind"] == "qa_equal", "field"].iloc[:5].nunique() == 5
+
+
+def test_a_set_of_answers_without_any_is_an_error():
+    told = r"sets\.qa_damage: no document allows such an item; map questions\.columns .*or remove the set"
+    with pytest.raises(DocumentError, match=told):
+        check_sets(table([]), [BARE], ["qa_damage"], generated=False)
+
+
+def test_a_question_of_a_documents_id_is_refused(checkout, section):
+    row = {"id": "science-01", "question": "Why?", "answer_1": "So it is.", "answer_2": "It is so."}
+    (checkout / "mine.jsonl").write_text(json.dumps(row))
+    asked = section.questions.model_copy(update={"source": "external", "path": "mine.jsonl"})
+    sets = {"equal": section.sets["equal"], "qa_equal": section.sets["equal"]}
+    with pytest.raises(DocumentError, match="science-01: is the id of a document and of a question"):
+        build(section.model_copy(update={"questions": asked, "sets": sets}), checkout, SEED)
 
 
 def test_external_texts_with_summaries_borrow_the_ladder(checkout, section):
@@ -427,9 +469,9 @@ def run_stage(folder):
 def test_the_stage_writes_the_same_file_twice(checkout):
     first = run_stage(checkout)
     assert first.returncode == 0, first.stderr
-    assert first.stdout.startswith("25 documents, 225 items, 0 places neutralised\n")
+    assert first.stdout.startswith("25 documents, 250 items, 0 places neutralised\n")
     frame = pd.read_parquet(checkout / data.ITEMS)
-    assert len(frame) == 225
+    assert len(frame) == 250
     assert run_stage(checkout).returncode == 0
     pd.testing.assert_frame_equal(pd.read_parquet(checkout / data.ITEMS), frame)
 

@@ -1,15 +1,24 @@
+import json
+
 import pandas as pd
 import pytest
 
 from studies.rationalization_probes.judgements import judgements, whole_words
-from tests.studies.rationalization_probes.support import item, notes, params, scores
+from studies.rationalization_probes.protocols import POINTWISE
+from studies.rationalization_probes.tasks import ANSWERS
+from tests.studies.rationalization_probes.support import item, items, notes, params, scores
+
+THREE = ("accuracy", "completeness", "fluency")
 
 
-def trials(scheme="baseline", order="12", reveal=False) -> pd.DataFrame:
-    row = {k: v for k, v in item().items() if k in ("item", "cluster", "kind", "level")}
+def trials(scheme="baseline", order="12", reveal=False, kind="equal") -> pd.DataFrame:
+    row = {k: v for k, v in item(kind=kind).items() if k in ("item", "cluster", "kind", "level")}
     return pd.DataFrame(
         [{"trial": "t", **row, "scheme": scheme, "probe": "flip", "reveal": reveal, "screen_order": order}]
     )
+
+
+TEXTS = items(item()).set_index("item")
 
 
 def responses(**steps) -> pd.DataFrame:
@@ -20,10 +29,10 @@ def responses(**steps) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["trial", "step", "text", "finish_reason", "fingerprint", "error"])
 
 
-def read(scheme="baseline", order="12", reveal=False, **steps) -> list[dict]:
+def read(scheme="baseline", order="12", reveal=False, kind="equal", **steps) -> list[dict]:
     given = {step: (v, "stop") if isinstance(v, str) else v for step, v in steps.items()}
-    sources = pd.Series({item()["item"]: item()["source"]})
-    return judgements(trials(scheme, order, reveal), responses(**given), sources, params()).to_dict("records")
+    asked = trials(scheme, order, reveal, kind)
+    return judgements(asked, responses(**given), TEXTS, params()).to_dict("records")
 
 
 @pytest.mark.parametrize(
@@ -85,7 +94,7 @@ def test_a_failed_narrative_costs_the_rationale_not_the_verdict():
 def test_no_failure_is_ever_a_verdict(steps, status):
     [row] = read(**steps)
     assert row["status"] == status
-    assert row["verdict"] is None and row["score_1"] is None and row["rationale"] is None
+    assert all(row[name] is None for name in ("verdict", "score_1", "score_2", "scores", "rationale"))
 
 
 @pytest.mark.parametrize(
@@ -111,7 +120,7 @@ def test_reveal_and_control_are_read_apart():
             reveal=('{"verdict": "summary_1", "rationale": "b"}', "stop"),
             control=("hm", "stop"),
         ),
-        pd.Series({item()["item"]: item()["source"]}),
+        TEXTS,
         params(),
     )
     assert rows["stage"].tolist() == ["first", "reveal", "control"]
@@ -121,7 +130,7 @@ def test_reveal_and_control_are_read_apart():
 
 def test_no_trial_is_dropped():
     both = pd.concat([trials(), trials("scot").assign(trial="other")])
-    table = judgements(both, responses(), pd.Series({item()["item"]: item()["source"]}), params())
+    table = judgements(both, responses(), TEXTS, params())
     assert table["trial"].tolist() == ["t", "other"]
     assert table["status"].tolist() == ["failed", "failed"]
 
@@ -130,3 +139,110 @@ def test_a_quotation_that_our_own_cap_cut_is_checked_up_to_its_last_whole_word()
     assert whole_words("carries 900 people a day", 40) == "carries 900 people a day"
     assert whole_words("carries 900 people a da", 23) == "carries 900 people a"
     assert whole_words("carriesninehundredpeopl", 23) == ""
+
+
+# --- Scores by criterion ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("order", "first"), [("12", "1"), ("21", "2")])
+def test_scores_are_kept_by_identity_and_criterion(order, first):
+    told = json.loads(scores(4, 2))
+    told["summary_1"]["accuracy"] = 5
+    [row] = read("scot", order, judge=json.dumps({"scores": told, "rationale": "More."}))
+    kept = json.loads(row["scores"])
+    assert list(kept) == ["1", "2"]
+    assert kept[first] == {"accuracy": 5, "completeness": 4, "conciseness": 4, "fluency": 4}
+
+
+@pytest.mark.parametrize("scheme", ["baseline", "forced"])
+def test_a_verdict_has_no_scores(scheme):
+    [row] = read(scheme, judge='{"verdict": "summary_1", "rationale": "a"}')
+    assert row["status"] == "ok" and row["scores"] is None
+
+
+def test_without_conciseness_three_scores_decide():
+    [row] = read(
+        "scot_no_conciseness", judge=f'{{"scores": {scores(4, 3, criteria=THREE)}, "rationale": "a"}}'
+    )
+    assert (row["verdict"], row["score_1"], row["score_2"]) == ("1", 4, 3)
+    # three are too few where four are asked for
+    [row] = read("scot", judge=f'{{"scores": {scores(4, 3, criteria=THREE)}, "rationale": "a"}}')
+    assert row["status"] == "unparsed"
+
+
+def test_notes_without_conciseness_are_whole():
+    told = {"notes": notes(criteria=THREE), "score": scores(3, 5, criteria=THREE)}
+    [row] = read("pbp_no_conciseness", **told)
+    # 2 candidates, 3 criteria
+    assert (row["status"], row["verdict"], row["spans_quoted"]) == ("ok", "2", 6)
+
+
+# --- Pointwise --------------------------------------------------------------------------------------
+
+
+def alone(score: int, candidate: str = "summary", **changes) -> str:
+    return json.dumps({candidate: dict.fromkeys(POINTWISE, score) | changes})
+
+
+@pytest.mark.parametrize(
+    ("order", "first", "second", "verdict", "totals"),
+    [
+        ("12", 4, 2, "1", (4, 2)),
+        ("21", 4, 2, "2", (2, 4)),
+        ("12", 3, 3, "tie", (3, 3)),
+        ("21", 1, 5, "1", (5, 1)),
+    ],
+)
+def test_two_answers_make_a_pointwise_verdict(order, first, second, verdict, totals):
+    [row] = read("pointwise", order, score_1=alone(first), score_2=alone(second))
+    assert (row["status"], row["verdict"], row["rationale"]) == ("ok", verdict, None)
+    assert (row["score_1"], row["score_2"]) == totals
+    assert list(json.loads(row["scores"])["1"]) == list(POINTWISE)
+
+
+def test_pointwise_totals_are_plain_means():
+    # (5 + 4 + 4) / 3 = 13 / 3
+    [row] = read("pointwise", score_1=alone(4, factual_accuracy=5), score_2=alone(4))
+    assert row["score_1"] == pytest.approx(13 / 3) and row["verdict"] == "1"
+
+
+@pytest.mark.parametrize(
+    ("steps", "status"),
+    [
+        ({"score_1": ("hm", "stop"), "score_2": (alone(3), "stop")}, "unparsed"),
+        ({"score_1": (alone(3), "stop"), "score_2": ("hm", "stop")}, "unparsed"),
+        ({"score_1": (alone(6), "stop"), "score_2": (alone(3), "stop")}, "unparsed"),
+        ({"score_1": (alone(3), "stop"), "score_2": ("{", "length")}, "truncated"),
+        ({"score_1": ("", "content_filter"), "score_2": (alone(3), "stop")}, "refused"),
+        ({"score_1": (alone(3), "stop"), "failed": (None, None)}, "failed"),
+        ({"failed": (None, None)}, "failed"),
+    ],
+)
+def test_one_score_alone_decides_nothing(steps, status):
+    [row] = read("pointwise", **steps)
+    assert (row["status"], row["verdict"], row["score_1"], row["scores"]) == (status, None, None, None)
+
+
+def test_an_answer_about_the_other_task_is_no_answer():
+    told = {f"score_{n}": alone(3, candidate="answer") for n in (1, 2)}
+    assert read("pointwise", **told)[0]["status"] == "unparsed"
+    assert read("pointwise", kind="qa_equal", **told)[0]["verdict"] == "tie"
+
+
+# --- Answers to a question --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("order", "verdict"), [("12", "2"), ("21", "1")])
+def test_answers_are_told_by_their_own_names(order, verdict):
+    said = '{"verdict": "answer_2", "rationale": "Because."}'
+    [row] = read(order=order, kind="qa_equal", judge=said)
+    assert (row["status"], row["verdict"], row["rationale"]) == ("ok", verdict, "Because.")
+    assert read(order=order, judge=said)[0]["status"] == "unparsed"
+
+
+def test_notes_on_answers_quote_the_answers():
+    told = {"score": scores(5, 3, ANSWERS.shown), "narrate": '{"rationale": "See notes."}'}
+    # the first candidate has these words; the question, which nobody is asked to quote, has the others
+    for quote, found in (("ferry opened in May", 8), ("carries 900 people a day", 0)):
+        [row] = read("pbp_once", kind="qa_equal", notes=notes(quote, ANSWERS.shown), **told)
+        assert (row["verdict"], row["spans_found"], row["spans_quoted"]) == ("1", found, 8)

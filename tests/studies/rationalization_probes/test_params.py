@@ -98,6 +98,28 @@ def set_to(document, key, value):
         ("sets.damage.levels", [4], "sets.damage.levels.0: should be less than or equal to 3, not 4"),
         ("sets.damage.levels", None, "sets.damage.levels: missing; say how many errors"),
         ("sets.equal.levels", [1], "sets.equal.levels: only damaged items have levels; remove it"),
+        ("sets.qa_damage.levels", None, "sets.qa_damage.levels: missing; say how many errors"),
+        ("sets.qa_equal.levels", [1], "sets.qa_equal.levels: only damaged items have levels; remove it"),
+        (
+            "sets.equal_pbp.kind",
+            "equl",
+            "sets.equal_pbp.kind: unknown value 'equl'; did you mean 'equal'?",
+        ),
+        (
+            "sets.equal_pbp.kind",  # its name is no kind
+            None,
+            "sets.equal_pbp.kind: missing; the set's name is none of the kinds: equal, identical, ",
+        ),
+        ("questions.source", "external", "questions.path: null, but source is external; name a folder"),
+        ("questions.columns", {"qestion": "q"}, "questions.columns.qestion: unknown key; did you mean"),
+        ("attacks.writer", "other", "attacks.writer: no judge 'other' under judges:"),
+        ("resample_temperature", 0, "resample_temperature: should be greater than 0, not 0"),
+        ("rationales.thresholds", [0.1, 1], "rationales.thresholds.1: should be less than 1, not 1"),
+        (
+            "rationales.descriptors.label",  # one wording shows nothing of how much the answer depends on it
+            [{"favoured": "LLM", "opposite": "TradML"}],
+            "rationales.descriptors.label: list should have at least 2 items",
+        ),
         ("sets", {}, "sets: dictionary should have at least 1 item"),
     ],
 )
@@ -106,10 +128,51 @@ def test_an_impossible_value_is_one_line_with_its_key(document, key, value, said
     assert message(document).startswith(f"params.yaml: {NAME}.{said}")
 
 
-def test_a_misspelt_set_is_an_unknown_key(document):
+def test_a_set_whose_name_is_no_kind_says_its_kind(document):
     sets = document[NAME]["sets"]
     sets["equl"] = sets.pop("equal")
-    assert message(document) == f"params.yaml: {NAME}.sets.equl: unknown key; did you mean 'equal'?"
+    assert message(document).startswith(
+        f"params.yaml: {NAME}.sets.equl.kind: missing; the set's name is none"
+    )
+    sets["equl"]["kind"] = "equal"
+    section = parse_section(document, NAME, Section, parse_common(document))
+    assert section.sets["equl"].kind_of("equl") == "equal"
+
+
+@pytest.mark.parametrize("name", ["Equal", "2", "equal-pbp", ""])
+def test_a_sets_name_is_a_plain_word(document, name):
+    sets = document[NAME]["sets"]
+    sets[name] = sets["equal"] | {"kind": "equal"}
+    assert "sets." in message(document) and "should match pattern" in message(document)
+
+
+@pytest.mark.parametrize("family", ["label", "placebo", "verbosity", "confidence"])
+def test_every_family_of_cues_has_descriptors(document, family):
+    del document[NAME]["rationales"]["descriptors"][family]
+    assert message(document) == f"params.yaml: {NAME}.rationales.descriptors.{family}: missing; add it"
+
+
+def test_conciseness_alone_cannot_be_left_out(document):
+    set_to(document, "weights", {"accuracy": 0, "completeness": 0, "conciseness": 1, "fluency": 0})
+    sets = document[NAME]["sets"]
+    document[NAME]["sets"] = {"equal": sets["equal"] | {"schemes": ["scot", "scot_no_conciseness"]}}
+    assert "only conciseness has weight, and a scheme leaves it out" in message(document)
+    document[NAME]["sets"] = {"equal": sets["equal"] | {"schemes": ["scot"]}}
+    parse_section(document, NAME, Section, parse_common(document))
+
+
+def test_kinds_and_levels_are_gathered_over_the_sets(document):
+    sets = document[NAME]["sets"]
+    damage = sets["damage"] | {"kind": "damage"}
+    document[NAME]["sets"] = {
+        "price": damage | {"levels": [3, 1]},
+        "equal": sets["equal"],
+        "damage": damage | {"levels": [3, 2]},
+    }
+    section = parse_section(document, NAME, Section, parse_common(document))
+    assert section.kinds() == ["damage", "equal"]
+    assert section.levels("damage") == [1, 2, 3]
+    assert section.levels("equal") == section.levels("qa_damage") == []
 
 
 def test_a_pinned_hub_data_set_is_accepted(document):

@@ -21,50 +21,52 @@ from studies.rationalization_probes.metrics import cue_effects
 from studies.rationalization_probes.params import TrialSet
 from studies.rationalization_probes.protocols import Protocols
 from tests.shared.judge.scripted import ScriptedEngine
-from tests.studies.rationalization_probes.support import items, params
+from tests.studies.rationalization_probes.support import attacked, items, params
 
 N = 240
 INFERENCE = Inference(resamples=500, permutations=1000)
-CUES = (
-    r"summary_(\d) was written by LLM",
-    r"summary_(\d) carries the badge",
-)
-MANY = items(
-    *[
-        {
-            "item": f"doc{i}:equal",
-            "cluster": f"doc{i}",
-            "kind": "equal",
-            "level": 0,
-            "source": f"Document {i}.",
-            "candidate_1": f"Text A of {i}.",
-            "candidate_2": f"Text B of {i}.",
-        }
-        for i in range(N)
-    ]
-)
+CUES = (r"(?:summary|answer)_(\d) was written by LLM", r"(?:summary|answer)_(\d) carries the badge")
 
 
-def follower(share: float):
-    """Picks the cued candidate in ``share`` of the documents; else one of A, B, tie, whatever the cue."""
+def many(kind: str) -> pd.DataFrame:
+    """As many pairs of one kind, each of a source of its own."""
+    return items(
+        *[
+            {
+                "item": f"source{i}:{kind}",
+                "cluster": f"source{i}",
+                "kind": kind,
+                "level": 0,
+                "source": f"Source {i}.",
+                "candidate_1": f"Text A of {i}.",
+                "candidate_2": f"Text B of {i}.",
+            }
+            for i in range(N)
+        ]
+    )
+
+
+def follower(share: float, wants: tuple[str, ...] = ("Text A", "Text B", "tie")):
+    """Picks the cued candidate for ``share`` of the sources; else one of ``wants``, whatever the cue."""
 
     def answer(request: Request) -> str:
         prompt = request.messages[-1].content
-        document = re.search(r"Document (\d+)", prompt)[1]
+        source = re.search(r"Source (\d+)", prompt)[1]
+        candidate = re.search(r"<(summary|answer)_1>", prompt)[1]
         cued = next((m[1] for cue in CUES if (m := re.search(cue, prompt))), None)
-        if cued and draw(range(1000), "follows", document) < 1000 * share:
-            return verdict(f"summary_{cued}")
-        wanted = draw(["Text A", "Text B", "tie"], "prefers", document)
+        if cued and draw(range(1000), "follows", source) < 1000 * share:
+            return verdict(f"{candidate}_{cued}")
+        wanted = draw(wants, "prefers", source)
         if wanted == "tie":
             return verdict("tie")
-        shown = re.search(rf"<summary_(\d)>\n{wanted}", prompt)[1]
-        return verdict(f"summary_{shown}")
+        shown = re.search(rf"<{candidate}_(\d)>\n{wanted}", prompt)[1]
+        return verdict(f"{candidate}_{shown}")
 
     return answer
 
 
 def always_first(request: Request) -> str:
-    return verdict("summary_1")
+    return verdict("answer_1" if "<answer_1>" in request.messages[-1].content else "summary_1")
 
 
 def verdict(said: str) -> str:
@@ -75,7 +77,7 @@ def verdict(said: str) -> str:
 def effects(tmp_path, monkeypatch):
     """Cue effects, by probe, that the whole chain finds in a scripted judge."""
 
-    def run(script, screen_orders="one") -> pd.DataFrame:
+    def run(script, screen_orders="one", kind="equal") -> pd.DataFrame:
         @asynccontextmanager
         async def opened(common, slug):
             yield Client(ScriptedEngine(script), Store(tmp_path / "s.sqlite"))
@@ -83,11 +85,13 @@ def effects(tmp_path, monkeypatch):
         monkeypatch.setattr(stage, "open_client", opened)
         probes = ["blind", "truth", "flip", "placebo"]
         equal = TrialSet(items=None, schemes=["baseline"], probes=probes, reveal=False)
-        section = params(sets={"equal": equal}, screen_orders=screen_orders)
-        trials = design(MANY, section, seed=1)
-        out = tmp_path / "judge.parquet"
-        stage.ask_judge(None, "judge", with_texts(trials, MANY), Protocols(section, True).run, out)
-        read = judgements(trials, pd.read_parquet(out), MANY.set_index("item")["source"], section)
+        section = params(sets={kind: equal}, screen_orders=screen_orders)
+        pairs, out = many(kind), tmp_path / "judge.parquet"
+        trials = design(pairs, attacked(), section, seed=1)
+        stage.ask_judge(
+            None, "judge", with_texts(trials, pairs, attacked()), Protocols(section, True).run, out
+        )
+        read = judgements(trials, pd.read_parquet(out), pairs.set_index("item"), section)
         assert set(read["status"]) == {"ok"}
         found = cue_effects(read.assign(judge="judge"), np.random.default_rng(1), INFERENCE)
         return found[found["quantity"] == "cue_effect"].set_index("condition")
@@ -95,21 +99,37 @@ def effects(tmp_path, monkeypatch):
     return run
 
 
+CUED = {"truth", "flip", "placebo"}
+KINDS = ["equal", "qa_equal"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_judge_that_follows_cues_three_times_in_ten_is_measured_at_three_in_ten(effects, kind):
+    # Without a cue it ties, so that following moves the whole of its 0.3.
+    found = effects(follower(0.3, wants=("tie",)), kind=kind)
+    assert set(found.index) == CUED and set(found["kind"]) == {kind}
+    assert (found["ci_low"].le(0.3) & found["ci_high"].ge(0.3)).all()
+    assert found["value"].between(0.2, 0.4).all()
+    assert found["p"].lt(0.01).all()
+
+
 @pytest.mark.parametrize("screen_orders", ["one", "both"])
-def test_a_judge_that_follows_cues_in_three_of_ten_documents_is_found_to(effects, screen_orders):
+def test_what_it_would_have_picked_in_any_case_is_no_effect(effects, screen_orders):
     found = effects(follower(0.3), screen_orders)
     # Among followers (3 of 10), the cued candidate is picked always under the cue, and one time in three
     # under Blind: 0.3 * (1 - 1/3) = 0.2
-    assert set(found.index) == {"truth", "flip", "placebo"}
+    assert set(found.index) == CUED
     assert (found["ci_low"].le(0.2) & found["ci_high"].ge(0.2)).all()
     assert found["value"].between(0.12, 0.28).all()
     assert found["p"].lt(0.01).all()
 
 
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("judge", [follower(0.0), always_first])
-def test_a_judge_that_no_cue_moves_is_found_clean(effects, judge):
-    found = effects(judge)
+def test_a_judge_that_no_cue_moves_is_found_clean(effects, judge, kind):
+    found = effects(judge, kind=kind)
+    assert set(found.index) == CUED
     assert found["value"].eq(0).all()
     assert found["p"].eq(1).all()
-    # never an interval of width 0: some documents that were not drawn might move
+    # never an interval of width 0: some sources that were not drawn might move
     assert found["ci_low"].lt(0).all() and found["ci_high"].gt(0).all()

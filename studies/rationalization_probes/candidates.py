@@ -1,0 +1,89 @@
+"""Gives documents the texts of systems from a file beside them: real candidates for the pairs ``samples``."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from studies.rationalization_probes.documents import (
+    Document,
+    DocumentError,
+    Row,
+    json_lines,
+    raise_for,
+    text_of,
+)
+from studies.rationalization_probes.params import CANDIDATE_COLUMNS, Candidates
+
+Texts = Mapping[str, Mapping[str, str]]
+"""By document, the text of each system."""
+
+
+def with_candidates(
+    documents: Iterable[Document], settings: Candidates, external_dir: Path
+) -> list[Document]:
+    """The documents, their samples being the texts of two systems.
+
+    Parameters
+    ----------
+    documents : iterable of Document
+        One that has samples of its own, or lacks a text of either system, keeps what it has.
+    settings : Candidates
+        The file, its columns, and the two systems.
+    external_dir : Path
+        ``data.external_dir``; ``settings.path`` lies below it.
+
+    Raises
+    ------
+    DocumentError
+        If the file is absent or a line is not readable, or a system wrote nothing; lists the systems.
+    """
+    texts = _texts(_rows(external_dir / settings.path), settings)
+    known = sorted({system for written in texts.values() for system in written})
+    for system in settings.systems:
+        if system not in known:
+            raise DocumentError(
+                f"documents.candidates.systems: {settings.path} has no text of {system!r}; "
+                f"there are: {', '.join(known) or 'none'}"
+            )
+    return [_with_pair(document, texts.get(document.id, {}), settings.systems) for document in documents]
+
+
+def _with_pair(document: Document, written: Mapping[str, str], systems: Sequence[str]) -> Document:
+    pair = tuple(written[system] for system in systems if system in written)
+    if document.samples or len(pair) < len(systems):
+        return document
+    return replace(document, samples=pair)
+
+
+def _rows(path: Path) -> list[Row]:
+    if not path.is_file():
+        raise DocumentError(f"{path}: absent; documents.candidates.path names a .jsonl file")
+    lines = list(json_lines(path))
+    raise_for([line for line in lines if isinstance(line, str)], of="candidates")
+    return [line for line in lines if not isinstance(line, str)]
+
+
+def _texts(rows: Iterable[Row], settings: Candidates) -> Texts:
+    texts: dict[str, dict[str, str]] = defaultdict(dict)
+    problems = []
+    for where, row in rows:
+        value = {key: row.get(column) for key, column in settings.columns.items()}
+        try:
+            document, system, text = (_there(value, key, settings) for key in CANDIDATE_COLUMNS)
+        except ValueError as error:
+            problems.append(f"{where}: {error}")
+        else:
+            texts[document].setdefault(system, text)
+    raise_for(problems, of="candidates")
+    return texts
+
+
+def _there(value: Mapping[str, Any], key: str, settings: Candidates) -> str:
+    text = text_of(value, key)
+    if text is None:
+        raise ValueError(f"{key} (column {settings.columns[key]!r}) is empty")
+    return text

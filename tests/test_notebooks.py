@@ -1,0 +1,206 @@
+"""Notebooks: each runs from top to bottom, with data and without, and is committed without outputs."""
+
+from __future__ import annotations
+
+import ast
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import nbformat
+import pandas as pd
+import pytest
+from nbclient import NotebookClient
+from ruamel.yaml import YAML
+
+from shared.params import PARAMS, parse_common, read
+from shared.reporting import tables as reporting
+from studies.rationalization_probes.design import ITEMS, TRIALS, design
+from studies.rationalization_probes.judge import RESPONSES, with_texts
+from studies.rationalization_probes.pages import QUANTITY_NAMES
+from studies.rationalization_probes.params import TrialSet
+from studies.rationalization_probes.protocols import Protocols, Trial
+from tests.studies.rationalization_probes import scripted_tables
+from tests.studies.rationalization_probes.support import attacked, item, items, obedient, params, play
+
+ROOT = Path(__file__).parents[1]
+NOTEBOOKS = sorted(path.name for path in (ROOT / "notebooks").glob("*.ipynb"))
+COPIED = ("notebooks", "paper_tables", "figures", "params.yaml", "pyproject.toml")
+TABLES = Path("paper_tables/rationalization_probes")
+PROBES = "rationalization_probes.ipynb"
+
+FIRST, SECOND = item("one:equal"), item("two:equal") | {"source": "A second document."}
+
+
+def opened(name: str) -> nbformat.NotebookNode:
+    return nbformat.read(ROOT / "notebooks" / name, as_version=nbformat.NO_CONVERT)
+
+
+def sources(name: str, kind: str) -> list[str]:
+    return [cell.source for cell in opened(name).cells if cell.cell_type == kind]
+
+
+# --- as committed -----------------------------------------------------------------------------------
+
+
+def test_every_study_has_its_notebook():
+    studies = sorted(path.parent.name for path in (ROOT / "studies").glob("*/__init__.py"))
+    assert [f"{study}.ipynb" for study in studies] == NOTEBOOKS
+
+
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_it_is_valid_and_holds_no_output(name):
+    notebook = opened(name)
+    nbformat.validate(notebook)
+    assert notebook.metadata.kernelspec.name == "python3"
+    for cell in notebook.cells:
+        assert cell.cell_type == "markdown" or (cell.outputs, cell.execution_count) == ([], None), cell.id
+
+
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_it_names_no_place_on_a_machine(name):
+    text = (ROOT / "notebooks" / name).read_text(encoding="utf-8")
+    assert not re.search(r"(?<![\w.~}])/(?:home|root|Users|work|workspace|mnt|tmp)/\w", text)
+    assert str(ROOT) not in text
+
+
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_no_number_is_typed_into_its_text(name):
+    prose = re.sub(r"```.*?```", "", "\n".join(sources(name, "markdown")), flags=re.DOTALL)
+    assert not re.findall(r"\d+\.\d+|\d+ ?%", prose)
+
+
+def called(name: str, function: str) -> Iterator[str]:
+    """The texts that a function is given, as they stand in the code."""
+    for source in sources(name, "code"):
+        for node in ast.walk(ast.parse(source)):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) == function:
+                yield from (arg.value for arg in node.args if isinstance(arg, ast.Constant))
+
+
+def test_it_asks_for_tables_and_figures_that_are_made():
+    """A misspelt name would read as a table that is not there yet."""
+    made = (ROOT / "studies/rationalization_probes/dvc.yaml").read_text(encoding="utf-8")
+    tables = {source.split()[0] for source in called(PROBES, "table") if "=" in source}
+    assert len(tables) >= 8
+    for name in tables:
+        assert f"- paper_tables/rationalization_probes/{name}.csv:" in made
+    figures = set(called(PROBES, "drawn"))
+    assert len(figures) >= 8
+    for name in figures:
+        assert f"- figures/rationalization_probes/{name}.svg:" in made
+
+
+def test_it_asks_for_quantities_that_tables_have():
+    asked = re.findall(r"quantity=([\w,]+)", "\n".join(sources(PROBES, "code")))
+    assert {name for names in asked for name in names.split(",")} <= set(QUANTITY_NAMES)
+
+
+def test_the_judge_that_it_shows_how_to_add_is_one():
+    [block] = re.findall(r"```yaml\n(.*?)```", "\n".join(sources(PROBES, "markdown")), re.DOTALL)
+    added = YAML(typ="safe", pure=True).load(block)["judges"]
+    document = read(ROOT / PARAMS)
+    common = parse_common({**document, "judges": {**document["judges"], **added}})
+    assert common.judges["my_judge"].engine == "endpoint"
+    assert len(block.splitlines()) == 5
+
+
+# --- as run -----------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def copy(tmp_path, monkeypatch) -> Path:
+    """What a notebook finds in a fresh clone; the kernel's own files go elsewhere than home."""
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    for variable in ("IPYTHONDIR", "JUPYTER_RUNTIME_DIR", "JUPYTER_CONFIG_DIR"):
+        monkeypatch.setenv(variable, str(tmp_path / "kernel"))
+    clone = tmp_path / "clone"
+    clone.mkdir()
+    for name in COPIED:
+        take = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
+        take(ROOT / name, clone / name)
+    return clone
+
+
+def outputs(clone: Path, name: str, started_in: Path) -> dict[str, str]:
+    """Run a notebook; by cell, all that it shows, as text. A cell that fails is an error."""
+    notebook = nbformat.read(clone / "notebooks" / name, as_version=4)
+    where = {"metadata": {"path": str(started_in)}}
+    NotebookClient(notebook, timeout=None, startup_timeout=500, resources=where).execute()
+    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    return {cell.id: "\n".join(map(as_text, cell.outputs)) for cell in code}
+
+
+def as_text(output: nbformat.NotebookNode) -> str:
+    data = output.get("data", {})
+    told = [output.get("text"), *(data.get(f"text/{form}") for form in ("markdown", "html"))]
+    return "\n".join(filter(None, [*told, data.get("image/svg+xml")]))
+
+
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_without_data_it_says_how_to_get_them_and_shows_the_committed_tables(copy, name):
+    lacking = copy / TABLES / "invariance.csv"
+    lacking.unlink(missing_ok=True)
+    shows = outputs(copy, name, copy / "notebooks")
+    assert "run `make repro` first" in shows["load-answers"]
+    assert shows["texts"] == shows["baseline-answers"] == shows["pbp-answers"] == ""
+    rows = reporting.read(copy / TABLES / "table_02_blind.csv")
+    tie = rows[rows["quantity"] == "share_tie"].iloc[0]
+    assert reporting.interval(tie["value"], tie["ci_low"], tie["ci_high"]) in shows["table-2"]
+    assert "competence gate" in shows["gate-in-words"]
+    assert "<svg" in shows["paper-figures"]
+    assert shows["invariance-table"].startswith("*`invariance` is not there yet: run `make repro`")
+
+
+def answered(section, trial: Trial) -> list[dict[str, object]]:
+    """What the obedient judge says to one trial, as the stage ``judge`` writes it."""
+    transcript = play(Protocols(section, structured=True), trial, obedient)
+    rows = zip(transcript.steps, transcript.requests, strict=True)
+    done = {"finish_reason": "stop", "error": None}
+    return [
+        {"trial": trial.trial, "step": step, "text": obedient(step, asked), **done} for step, asked in rows
+    ]
+
+
+def with_data(clone: Path) -> None:
+    """Two pairs, all probes, a scripted judge; and tables by script beside those that are committed."""
+    probes = ["blind", "empty", "truth", "flip", "placebo"]
+    schemes = ["scot", "forced", "pbp_repeated"]
+    chosen = TrialSet(items=None, schemes=schemes, probes=probes, reveal=True)
+    section = params(sets={"equal": chosen})
+    texts, rewritten = items(FIRST, SECOND), attacked()
+    trials = design(texts, rewritten, section, seed=1)
+    answers = [row for trial in with_texts(trials, texts, rewritten) for row in answered(section, trial)]
+    (clone / RESPONSES).mkdir(parents=True)
+    texts.to_parquet(clone / ITEMS)
+    trials.to_parquet(clone / TRIALS)
+    pd.DataFrame(answers).to_parquet(clone / RESPONSES / f"{section.judges[0]}.parquet")
+    for name, rows in scripted_tables.all_tables().items():
+        rows = rows.assign(profile="smoke", fingerprint="0123456789ab")
+        reporting.write(clone / TABLES / f"{name}.csv", rows, ["# A page"])
+
+
+def test_with_data_it_shows_answers_side_by_side_and_every_table(copy):
+    with_data(copy)
+    shows = outputs(copy, PROBES, copy)
+    assert "make repro" not in shows["load-answers"]
+    # both documents, in trial order
+    assert 0 < shows["texts"].index(FIRST["source"]) < shows["texts"].index(SECOND["source"])
+    assert "was written by LLM" in shows["cue-lines"]
+    for cell, scheme in (("baseline-answers", "forced"), ("pbp-answers", "pbp_repeated")):
+        assert (
+            f"`one:equal` under `{scheme}`" in shows[cell] and f"`two:equal` under `{scheme}`" in shows[cell]
+        )
+        told = [
+            probe
+            for probe in ("blind", "truth", "flip", "placebo", "reveal")
+            if f"<td>{probe}<" in shows[cell]
+        ]
+        assert len(told) == 5
+    assert shows["baseline-answers"].count("verdict: summary_1; rationale: words") == 2 * 6
+    assert "<td>narrate</td>" in shows["pbp-answers"]
+    # scripted: 1.5 errors, with half a width of 0.5; each scheme further from 0 than the one before
+    assert "1.500 [1.000, 2.000]" in shows["price-table"]
+    assert "0.100 [0.050, 0.150]" in shows["invariance-table"]
+    assert not [cell for cell, text in shows.items() if "is not there yet" in text]
