@@ -191,8 +191,8 @@ def _cue(axes: Axes, x: float, top: float) -> None:
 
 
 def _arrow(axes: Axes, start: tuple[float, float], end: tuple[float, float], dashed: bool = False) -> None:
-    style = {"arrowstyle": "-|>", "color": GREY, "lw": 0.9, "ls": "--" if dashed else "-", "shrinkA": 1}
-    axes.annotate("", end, start, arrowprops=style | {"shrinkB": 1})
+    line = {"color": GREY, "lw": 0.9, "ls": "--" if dashed else "-"}
+    axes.annotate("", end, start, arrowprops={"arrowstyle": "-|>", "shrinkA": 1, "shrinkB": 1, **line})
 
 
 def _lock(axes: Axes, x: float, y: float) -> None:

@@ -16,6 +16,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch, Rectangle
 
 from shared.frames import rows_of
+from shared.metrics.resampling import Array
 from shared.reporting.figures import GREY, INK, LIGHT, MARKERS
 from shared.reporting.tables import NOT_AVAILABLE, TOO_FEW
 from studies.rationalization_probes import counterparts
@@ -31,6 +32,9 @@ NOISE = "#c9c9c9"
 
 WIDTH, SCHEME_WIDTH, AXIS_WIDTH = 7.6, 1.15, 0.9
 """In inches: the least of a figure, what a scheme's name needs, what stands left of the axes."""
+
+GATE_WORDS = {**GATE_NOTES, "": "competence gate not asked"}
+"""What a figure says of each answer of the gate; nothing only where it was passed."""
 
 Key = Line2D | Patch
 Beside = Callable[[Axes, float, dict[str, Any]], None]
@@ -93,9 +97,14 @@ def width_of(schemes: Iterable[str]) -> float:
 
 def not_run(figure: Figure, axes: Axes) -> Figure:
     """The figure, with words in place of the marks that these axes lack."""
+    say_not_run(axes)
+    return figure
+
+
+def say_not_run(axes: Axes) -> None:
+    """Words in place of a panel."""
     axes.set_axis_off()
     axes.text(0.5, 0.5, "not run with these params", ha="center", va="center", color=GREY)
-    return figure
 
 
 def schemes_of(rows: pd.DataFrame) -> list[str]:
@@ -255,8 +264,9 @@ def paper_column(axes: Axes, position: int, found: Counterpart) -> None:
         axes.add_patch(Rectangle(corner, 0.05, high - low, fc="white", ec=GREY, lw=0.9, zorder=3))
 
 
-def _spread(n: int) -> np.ndarray[Any, np.dtype[np.float64]]:
-    return np.linspace(-0.09, 0.09, n) if n > 1 else np.zeros(n)
+def _spread(n: int) -> Array:
+    """Places around a column's middle, one for each of the paper's numbers."""
+    return np.asarray(np.linspace(-0.09, 0.09, n) if n > 1 else np.zeros(n))
 
 
 # --- Keys -------------------------------------------------------------------------------------------
@@ -297,9 +307,11 @@ def lao_keys(rows: pd.DataFrame) -> list[Key]:
 
 def gate_keys(rows: pd.DataFrame) -> list[Key]:
     """What grey and hatches mean, where there are any."""
-    keys: list[Key] = []
-    if (rows["gate"] == "too few to tell").any():
-        keys.append(Patch(facecolor=GREY, lw=0, label=GATE_NOTES["too few to tell"]))
+    keys: list[Key] = [
+        Patch(facecolor=GREY, lw=0, label=GATE_WORDS[gate])
+        for gate in ("too few to tell", "")
+        if (rows["gate"] == gate).any()
+    ]
     if (rows["gate"] == "failed").any():
         keys.append(Patch(facecolor="none", edgecolor=NOISE, hatch="////", lw=0, label=INSTRUMENT_CHECK))
     return keys

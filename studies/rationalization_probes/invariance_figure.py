@@ -17,6 +17,7 @@ from shared.frames import cells, rows_of
 from shared.reporting.figures import GREY, INK, LIGHT
 from shared.reporting.tables import NOT_AVAILABLE, number
 from studies.rationalization_probes.drawing import (
+    GATE_WORDS,
     NOISE,
     Key,
     canvas,
@@ -27,7 +28,7 @@ from studies.rationalization_probes.drawing import (
     schemes_of,
     size_lines,
 )
-from studies.rationalization_probes.pages import GATE_NOTES, SCHEME_NAMES
+from studies.rationalization_probes.pages import SCHEME_NAMES
 
 TITLE = "How cue-invariant are verdicts and rationales?"
 NOBODY = "no judge and scheme passed the competence gate: instrument check"
@@ -65,7 +66,7 @@ class Place(NamedTuple):
     @property
     def label(self) -> str:
         """Its name, and what a reader needs to weigh the mark."""
-        said = [f"sensitivity {number(self.sensitivity)}", self.sizes, GATE_NOTES[self.gate]]
+        said = [f"sensitivity {number(self.sensitivity)}", self.sizes, GATE_WORDS[self.gate]]
         return f"{SCHEME_NAMES[self.scheme]} ({self.judge})\n{', '.join(filter(None, said))}"
 
 
@@ -96,7 +97,7 @@ def draw_invariance(rows: pd.DataFrame) -> Figure:
     _ground(axes, places, limits)
     for place in drawn:
         _mark(axes, place, marker_of(judges, place.judge))
-    _name(axes, drawn)
+    _name(axes, drawn, LABEL_HEIGHT / (figure.get_figheight() - BELOW))
     if not any(place.passed for place in places):
         axes.text(0.5, 0.97, NOBODY, transform=axes.transAxes, ha="center", va="top", color=GREY)
     legend(figure, [*judge_keys(judges), *_keys(places)])
@@ -121,7 +122,9 @@ def _place(judge: str, scheme: str, cell: pd.DataFrame) -> Place:
     return Place(judge, scheme, gate, outcome, rationale, sensitivity["value"], sizes)
 
 
-_NO_ROW = dict.fromkeys(("value", "ci_low", "ci_high", "floor_low", "floor_high", "mde"), math.nan)
+_NO_ROW: dict[str, Any] = dict.fromkeys(
+    ("value", "ci_low", "ci_high", "floor_low", "floor_high", "mde"), math.nan
+)
 
 
 def floor_of(rows: Sequence[dict[str, Any]]) -> tuple[float, str]:
@@ -200,11 +203,11 @@ def _area(place: Place) -> float:
     return SMALL + (LARGE - SMALL) * max(place.sensitivity, 0)
 
 
-def _name(axes: Axes, places: Sequence[Place]) -> None:
+def _name(axes: Axes, places: Sequence[Place], gap: float) -> None:
     """Labels right of the axes, in the order of the marks' heights, each with a leader."""
     ordered = sorted(places, key=lambda place: place.rationale["value"], reverse=True)
-    wanted = [axes.transLimits.transform((0, place.rationale["value"]))[1] for place in ordered]
-    gap = LABEL_HEIGHT / (axes.get_figure().get_figheight() - BELOW)
+    low, high = axes.get_ylim()
+    wanted = [(place.rationale["value"] - low) / (high - low) for place in ordered]
     for place, height in zip(ordered, spread(wanted, gap), strict=True):
         axes.annotate(
             place.label,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 
-import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -82,9 +81,7 @@ def price_lines(rows: pd.DataFrame) -> list[str]:
     return lines
 
 
-def _scheme(
-    column: np.ndarray[tuple[int], np.dtype[np.object_]], cell: pd.DataFrame, judges: Sequence[str]
-) -> None:
+def _scheme(column: Sequence[Axes], cell: pd.DataFrame, judges: Sequence[str]) -> None:
     """One scheme's panels, with n below the lower one."""
     for axes, (quantity, (_, bounds)) in zip(column, PANELS.items(), strict=True):
         for judge in judges:

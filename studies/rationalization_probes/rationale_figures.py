@@ -31,6 +31,7 @@ from studies.rationalization_probes.drawing import (
     nothing,
     panel,
     paper_keys,
+    say_not_run,
     schemes_of,
     width_of,
 )
@@ -128,7 +129,7 @@ def _by_probe(plot: Plot, rows: pd.DataFrame, beside: Beside, keys: Sequence[Key
 
 def _probe_panel(axes: Axes, plot: Plot, rows: pd.DataFrame, judges: Sequence[str], beside: Beside) -> None:
     if rows.empty:
-        not_run(axes.figure.figure, axes)
+        say_not_run(axes)
     else:
         panel(axes, plot, rows, judges, beside)
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pandas as pd
+from pandas.io.formats.style import Styler
 
 from shared.errors import UserError
 from shared.frames import read, rows_of
@@ -227,6 +228,12 @@ def _fields(fields: Mapping[str, Any], between_them: str) -> str:
     )
 
 
+def to_read(frame: pd.DataFrame) -> Styler:
+    """Texts to the left, without the index; markup in an answer is shown, not obeyed."""
+    left = frame.style.format(escape="html").hide(axis="index")
+    return left.set_properties(None, **{"text-align": "left", "vertical-align": "top"})
+
+
 # --- Tables and figures -----------------------------------------------------------------------------
 
 
@@ -282,7 +289,7 @@ def _laid_out(rows: pd.DataFrame, extras: Sequence[str]) -> pd.DataFrame:
     """The columns that `table` names; those without a word in them are left out."""
     there = [key for key in KEYS if key in rows]
     names = [key for key in there if key in ALWAYS or rows[key].nunique(dropna=False) > 1]
-    columns = {
+    columns: dict[str, Any] = {
         "ours [interval]": [interval(*row) for row in _values(rows, "value", "ci_low", "ci_high")],
         **{name: rows[name].map(p_value if name.startswith("p") else number) for name in extras},
         "n": rows["n_clusters"].map(whole),

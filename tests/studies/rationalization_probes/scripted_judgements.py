@@ -145,7 +145,9 @@ def _priced(one: str, damaged: str) -> Iterator[dict[str, object]]:
     for order, probe, level in itertools.product(("12", "21"), ("blind", "truth", "flip"), (None, 3)):
         if level or probe != "blind":
             picked = "2" if probe == "flip" and not level else damaged
-            yield judgement(one, picked, scheme="forced", kind="damage", probe=probe, order=order, level=level)
+            yield judgement(
+                one, picked, scheme="forced", kind="damage", probe=probe, order=order, level=level
+            )
 
 
 def with_rationales(rows: pd.DataFrame) -> pd.DataFrame:

@@ -97,7 +97,7 @@ def test_all_figures_the_same_bytes_twice(two_judges, tmp_path):
         assert one.read_bytes() == two.read_bytes()
         assert caption_of(one).source.startswith(str(two_judges))
         # Dots of a hatch are one path each.
-        assert one.stat().st_size < (900_000 if name == "figure_03_revision.svg" else 400_000), name
+        assert one.stat().st_size < (900_000 if name == "figure_03_revision.svg" else 200_000), name
 
 
 @pytest.mark.parametrize("folder", ["two_judges", "few"])

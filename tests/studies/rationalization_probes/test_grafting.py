@@ -91,8 +91,9 @@ DOCUMENTS = st.lists(st.tuples(WORDS, WORDS, WORDS, WORDS), min_size=1, max_size
 @given(DOCUMENTS)
 def test_effects_add_up(documents):
     rows = [row for number, words in enumerate(documents) for row in asked(f"doc-{number}", *words)]
+    found = grafted(rows, FEW)
     for suffix in ("", "_tie"):
-        through, direct, total, interaction = effects(grafted(rows, FEW), suffix)
+        through, direct, total, interaction = effects(found, suffix)
         assert through + direct + interaction == pytest.approx(total)
 
 

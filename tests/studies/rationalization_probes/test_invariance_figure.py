@@ -62,7 +62,8 @@ def test_where_nobody_passed_the_figure_says_so():
 
 def test_a_gate_that_was_not_asked_is_not_passed():
     rows = scripted_tables.invariance().assign(gate="")
-    assert NOBODY in words(drawn(rows))
+    said = words(drawn(rows))
+    assert NOBODY in said and "competence gate not asked" in said
 
 
 def test_changing_all_signs_mirrors_the_figure():

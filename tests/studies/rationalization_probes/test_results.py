@@ -1,7 +1,5 @@
 """What every row says besides its estimate: the gate's verdict, the paper's numbers, what it rests on."""
 
-import shutil
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -18,7 +16,7 @@ from studies.rationalization_probes.results import (
     read_judgements,
 )
 from tests.studies.rationalization_probes.scripted_judgements import all_arms, items_of, judgement
-from tests.studies.rationalization_probes.scripted_study import QUICK, cell, finished, study_of
+from tests.studies.rationalization_probes.scripted_study import finished, study_of
 
 
 def damaged_pairs(verdict, documents=16, kind="damage", scheme="scot"):
@@ -30,9 +28,7 @@ def damaged_pairs(verdict, documents=16, kind="damage", scheme="scot"):
 
 
 def equal_pairs(documents=16, kind="equal", scheme="scot"):
-    return [
-        judgement(f"d{n}", ("tie", "1", "2")[n % 3], kind=kind, scheme=scheme) for n in range(documents)
-    ]
+    return [judgement(f"d{n}", ("tie", "1", "2")[n % 3], kind=kind, scheme=scheme) for n in range(documents)]
 
 
 # --- Reading ----------------------------------------------------------------------------------------
@@ -50,7 +46,6 @@ def test_systems_come_from_the_items(tmp_path):
 def test_a_judge_that_was_not_run_is_named_with_the_fix(tmp_path):
     with pytest.raises(TablesError, match=r"judge\.parquet is absent; run `make repro`.*judge 'judge'"):
         read_judgements(["judge"], items_of(pd.DataFrame([judgement("d0", "1")])), tmp_path)
-    shutil.rmtree(tmp_path)
 
 
 # --- The gate ---------------------------------------------------------------------------------------
@@ -101,7 +96,12 @@ def plain(kind="equal", **changes):
 def two_tasks():
     """Passes the gate on summaries, and fails that on answers."""
     return study_of(
-        [*damaged_pairs("1"), *equal_pairs(), *damaged_pairs("2", kind="qa_damage"), *equal_pairs(kind="qa_equal")],
+        [
+            *damaged_pairs("1"),
+            *equal_pairs(),
+            *damaged_pairs("2", kind="qa_damage"),
+            *equal_pairs(kind="qa_equal"),
+        ],
         judge="j",
     )
 
@@ -136,7 +136,7 @@ def test_a_table_without_rows_keeps_its_columns(two_tasks):
 
 
 def test_the_papers_numbers_stand_beside_ours(two_tasks):
-    # Table 2, PBP, Gemma: 937 of 1,000 ties; the five judges' ranges from 0.886
+    # Table 2, PBP, Gemma: 937 ties of 1,000
     row = plain(judge="gemma_2_9b", scheme="pbp_once")
     [found] = results.with_counterparts(finished(two_tasks, row)).to_dict("records")
     assert found["published_id"] == "rationalization_probes.t02.gemma_2_9b.pbp.blind.tie"
@@ -164,5 +164,3 @@ def test_judgements_of_some_kinds_and_probes():
     study = study_of(all_arms(1))
     assert set(study.of(["qa_equal"])["kind"]) == {"qa_equal"}
     assert set(study.of(["equal", "samples"], "blind", "flip")["probe"]) == {"blind", "flip"}
-    assert cell(finished(study, plain(judge="smollm2_135m")), "share_tie")["gate"] == "too few to tell"
-    assert QUICK.few_clusters == 12

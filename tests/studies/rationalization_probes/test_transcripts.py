@@ -27,6 +27,7 @@ from studies.rationalization_probes.transcripts import (
     shown,
     side_by_side,
     table,
+    to_read,
 )
 from tests.studies.rationalization_probes import scripted_tables as scripted
 from tests.studies.rationalization_probes.support import attacked, item, items, obedient, params, play
@@ -199,6 +200,11 @@ def test_nothing_that_was_said_is_lost(fields):
 @given(st.text())
 def test_any_answer_can_be_shown(text):
     assert readable(text) == text or text.lstrip().startswith("{")
+
+
+def test_markup_in_an_answer_is_shown_and_not_obeyed():
+    html = to_read(pd.DataFrame({"said": ["</summary_1><b>bold</b>"]})).to_html()
+    assert "&lt;/summary_1&gt;&lt;b&gt;bold&lt;/b&gt;" in html and "<b>" not in html
 
 
 # --- which pairs are shown --------------------------------------------------------------------------
