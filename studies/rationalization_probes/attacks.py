@@ -12,7 +12,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
 import pandas as pd
 
 from shared.draws import draw, number
@@ -253,11 +252,8 @@ def report(attacks: pd.DataFrame) -> str:
 def _line(probe: str, cell: pd.DataFrame) -> str:
     whole = cell[cell["words_after"].notna()]
     kept = int((whole["numbers_survive"] & whole["names_survive"]).sum())
-    words = (
-        f"median length {np.median(whole['words_after'].astype(float) / whole['words_before']):.2f} of the original"
-        if len(whole)
-        else "none whole"
-    )
+    longer = (whole["words_after"].astype(float) / whole["words_before"]).median()
+    words = f"median length {longer:.2f} of the original" if len(whole) else "none whole"
     statuses = ", ".join(f"{n} {status}" for status, n in cell["status"].value_counts(sort=False).items())
     return f"{probe}: {len(cell)} texts ({statuses}); {kept} keep all numbers and names; {words}"
 

@@ -141,7 +141,7 @@ TEXTS: Mapping[str, Text] = {
         "over those with the same decision, as in the paper, which selects after treatment. Drift is above 0 "
         "by noise alone: conditions `empty` (a cue line without information) and `resample` (Blind again, at "
         "a temperature above 0) are the two floors, and the last rows test a cue's drift against each, pair "
-        "by pair.",
+        "by pair. Equal pairs are shown here, every kind in the CSV.",
     ),
     "rationale_alignment": Text(
         "Figure 5b: label-aligned rhetoric",
@@ -149,7 +149,8 @@ TEXTS: Mapping[str, Text] = {
         "to the other one (section 4.3). A scorer leans one way by itself: so the same scorer on Blind's "
         "rationales of the same pairs stands beside, and the paired difference is the cue's part. One row a "
         "wording of the descriptors, then their mean, and the range over wordings. p of `LAI` is against "
-        "0.5, of the difference against 0; none is corrected.",
+        "0.5, of the difference against 0; none is corrected. Equal pairs are shown here, every kind in the "
+        "CSV.",
     ),
     "attack_verbosity": Text("Figure 6: the verbosity attack", _FIGURE),
     "attack_confidence": Text("Figure 7: the confidence attack", _FIGURE),
@@ -164,7 +165,7 @@ TEXTS: Mapping[str, Text] = {
         "The paper names both and defines neither. Consistency: of the rationales that state a preference, "
         "the share that agree with the verdict. Intrusion: the share of rationales that argue from the "
         "source label or badge, and how much more often than Blind's rationale of the same pair. How well "
-        "the two scorers read is in [scorers](scorers.md).",
+        "the two scorers read is in [scorers](scorers.md). Equal pairs are shown, every kind is in the CSV.",
     ),
     "scorers": Text(
         "How well the rationale scorers read",

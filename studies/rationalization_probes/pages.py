@@ -133,13 +133,16 @@ def page(name: str, rows: pd.DataFrame, profile: str, confidence: float) -> Iter
 
 
 def _basis(rows: pd.DataFrame, profile: str) -> str:
-    judges = rows[["judge", "fingerprint"]].drop_duplicates()
-    named = ", ".join(
-        f"{judge} (fingerprint {mark or 'none'})"
-        for judge, mark in zip(*(judges[name] for name in judges), strict=True)
-    )
-    n = f"up to {rows['n_items'].max():.0f} items of {rows['n_clusters'].max():.0f} documents a row"
-    return f"Profile `{profile}`; {n}; judge: {named}."
+    """The profile, the largest n, and who judged; a table about no judge names none."""
+    parts = [f"Profile `{profile}`"]
+    if rows["n_clusters"].notna().any():
+        largest = f"{rows['n_items'].max():.0f} items of {rows['n_clusters'].max():.0f} documents"
+        parts.append(f"up to {largest} a row")
+    judges = rows[["judge", "fingerprint"]].dropna(subset="judge").drop_duplicates()
+    named = [f"{judge} (fingerprint {mark or 'none'})" for judge, mark in judges.itertuples(index=False)]
+    if named:
+        parts.append(f"judge: {', '.join(named)}")
+    return "; ".join(parts) + "."
 
 
 # --- Layouts ----------------------------------------------------------------------------------------
@@ -199,6 +202,11 @@ def _tested_rows(rows: pd.DataFrame) -> Iterator[str]:
     yield _rows_with(rows, ("value_paper", "p", "mde"))
 
 
+def _equal_rows(rows: pd.DataFrame) -> Iterator[str]:
+    """Equal pairs alone, where the CSV has every kind."""
+    yield from _tested_rows(rows[rows["kind"] == "equal"])
+
+
 def _protocol_lines(rows: pd.DataFrame) -> Iterator[str]:
     """One row a turn."""
     yield _table(
@@ -254,9 +262,8 @@ _BLOCKS = {
         _outcome_blocks,
     ),
     **dict.fromkeys(("relabel", "cross_task"), _effects_below),
-    **dict.fromkeys(
-        ("rationale_drift", "rationale_alignment", "consistency", "grafting", "invariance"), _tested_rows
-    ),
+    **dict.fromkeys(("rationale_drift", "rationale_alignment", "consistency"), _equal_rows),
+    **dict.fromkeys(("grafting", "invariance"), _tested_rows),
     "protocols": _protocol_lines,
     "table_09_extractive": _outcome_blocks,
     "table_10_identical": _outcome_blocks,
@@ -338,8 +345,10 @@ def _table(lines: Sequence[dict[str, str]]) -> str:
 
 def _says_something(name: str, column: pd.Series, unparsed: bool) -> bool:
     """Not: what is empty throughout, one kind throughout, and "of all" where all were parsed."""
-    if name.endswith("of all"):
-        return unparsed
+    if name.endswith("of all") and not unparsed:
+        return False
+    if name != "ours [interval]" and set(column) <= {"", "n/a"}:
+        return False
     return bool((column != "").any()) and not (name == "kind" and column.nunique() == 1)
 
 

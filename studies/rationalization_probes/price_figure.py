@@ -64,6 +64,9 @@ def draw_price(rows: pd.DataFrame) -> Figure:
         _scheme(column, cell, judges)
         prices = rows[(rows["scheme"] == scheme) & (rows["quantity"] == "price_in_errors")]
         column[0].set_title("\n".join([*scheme_lines(scheme), *price_lines(prices)]), fontsize=8)
+    levels = sorted(by_level["level"].unique())
+    grid[0, 0].set_xticks(levels)  # the panels share one axis: a scheme may have been asked about fewer
+    grid[0, 0].set_xlim(levels[0] - 0.5, levels[-1] + 0.5)
     for axes, (label, _) in zip(grid[:, 0], PANELS.values(), strict=True):
         axes.set_ylabel(label)
     legend(figure, [*judge_keys(judges), *gate_keys(by_level)])
@@ -91,9 +94,6 @@ def _scheme(column: Sequence[Axes], cell: pd.DataFrame, judges: Sequence[str]) -
         axes.set_ylim(*bounds)
         if bounds[0] < 0:
             axes.axhline(0, color=GREY, lw=0.8, zorder=1)
-    levels = sorted(cell["level"].unique())
-    column[-1].set_xticks(levels)
-    column[-1].set_xlim(levels[0] - 0.5, levels[-1] + 0.5)
     column[-1].set_xlabel("\n".join(["errors recorded", *size_lines(cell)]), fontsize=8)
 
 

@@ -15,9 +15,15 @@ WITH_TEXTS = ("equal", "identical", "samples", "extractive", "qa_equal")
 """The kinds whose rationales are compared; damaged pairs are the gate's and the price's."""
 
 
+def _with_rationales(study: Study) -> pd.DataFrame:
+    """What has rationales at all: the pointwise scheme asks for none."""
+    judged = study.of(WITH_TEXTS)
+    return judged[judged["scheme"] != "pointwise"]
+
+
 def drift_rows(study: Study, params: Section) -> pd.DataFrame:
     """How far rationales move from Blind's, and how much further than the noise floors."""
-    judged = study.of(WITH_TEXTS)
+    judged = _with_rationales(study)
     thresholds = params.rationales.thresholds
     moved = rationales.drift(judged, study.vectors, thresholds, study.rng("drift"), study.inference)
     above = rationales.drift_above_floor(judged, study.vectors, study.rng("above"), study.inference)
@@ -27,7 +33,7 @@ def drift_rows(study: Study, params: Section) -> pd.DataFrame:
 def alignment_rows(study: Study, params: Section) -> pd.DataFrame:
     """Whose label, or which attack, rationales sound like."""
     descriptors = rationales.descriptor_pairs(params.rationales)
-    judged = study.of(WITH_TEXTS)
+    judged = _with_rationales(study)
     return rationales.alignment(judged, study.vectors, descriptors, study.rng("alignment"), study.inference)
 
 
@@ -41,7 +47,7 @@ def attack_rows(study: Study, attack: Attack, drift: pd.DataFrame, alignment: pd
 
 def consistency_rows(study: Study, labels: Mapping[str, str]) -> pd.DataFrame:
     """Whether rationales state what was decided, and whether they argue from the label."""
-    judged = study.of(WITH_TEXTS)
+    judged = _with_rationales(study)
     agreed = rhetoric.consistency(judged, study.rng("consistency"), study.inference)
     argued = rhetoric.intrusion(judged, labels, study.rng("intrusion"), study.inference)
     return pd.concat([agreed, argued], ignore_index=True)

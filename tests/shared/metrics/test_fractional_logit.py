@@ -71,7 +71,7 @@ def test_a_fit_is_at_the_top(counts):
 
 
 def separated(hits, trials) -> bool:
-    """Whether some b has x b >= 0 where all hit, <= 0 where none did, 0 elsewhere, and is not 0 throughout."""
+    """Whether some b, not 0, has x b >= 0 where all hit, <= 0 where none did and 0 elsewhere."""
     signs = np.where(hits == trials, 1.0, np.where(hits == 0, -1.0, 0.0))[:, None]
     extreme = signs[:, 0] != 0
     toward = (signs * DESIGN)[extreme]

@@ -153,7 +153,7 @@ def _priced(one: str, damaged: str) -> Iterator[dict[str, object]]:
 def with_rationales(rows: pd.DataFrame) -> pd.DataFrame:
     """Each verdict explained; under a label with the label."""
     told = [
-        _rationale(*row) if row[0] else None
+        _rationale(*row) if isinstance(row[0], str) else None
         for row in rows[["verdict", "screen_order", "probe", "kind"]].itertuples(index=False)
     ]
     return rows.assign(rationale=told)

@@ -14,7 +14,7 @@ from tests.studies.rationalization_probes.support import ROOT
 
 REAL = ROOT.parent / "shared" / "data"
 JUDGE = "smollm2_135m"
-STAGES = ("generate", "data", "design", f"judge {JUDGE}", f"judgements {JUDGE}")
+STAGES = ("generate", "data", "attacks", "design", f"judge {JUDGE}", f"judgements {JUDGE}")
 SMALL = {"items": 1, "schemes": ["forced", "pbp_repeated"], "probes": ["blind", "flip"], "reveal": True}
 
 
