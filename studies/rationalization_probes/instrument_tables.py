@@ -16,24 +16,25 @@ from studies.rationalization_probes.params import Section
 from studies.rationalization_probes.results import GATE_KINDS, Gates, Study, estimate_row, gate_rows
 from studies.rationalization_probes.tracing import turns
 
-_QUESTIONS = {
+QUESTIONS = {
     "prefers_undamaged": ("damage",),
     "ties_less": ("damage", "equal"),
     "not_constant": ("damage", "equal"),
 }
 
 
-def competence_rows(study: Study, gates: Gates) -> Iterator[dict[str, object]]:
-    """The gate's questions, one a row; how many ties fewer is not asked of a forced choice."""
-    for (judge, scheme, task), gate in gates.items():
+def competence_rows(study: Study, gates: Gates, task: str = "summary") -> Iterator[dict[str, object]]:
+    """The gate's questions about one task, one a row; ties are not asked of a forced choice."""
+    for judge, scheme in [(judge, scheme) for judge, scheme, of in gates if of == task]:
+        gate = gates[judge, scheme, task]
         cell = gate_rows(study, judge, scheme, task)
         names = {"judge": judge, "scheme": scheme, "condition": "blind", "stage": "first"}
-        for quantity, kinds in _QUESTIONS.items():
+        for quantity, kinds in QUESTIONS.items():
             check: Check | None = getattr(gate, quantity)
             if check is not None:
                 asked = cell[cell["kind"].isin(kinds)]
                 answer: dict[str, object] = {"p": check.p, "verdict": check.verdict}
-                if task == "answer":
+                if task != "summary":
                     answer["kind"] = GATE_KINDS[task][0]
                 yield estimate_row(quantity, names, check.estimate, asked, asked["status"] == "ok") | answer
 

@@ -166,11 +166,15 @@ def _outcome_blocks(rows: pd.DataFrame) -> Iterator[str]:
 
 
 def _effects_below(rows: pd.DataFrame) -> Iterator[str]:
-    """Outcomes side by side, then the cue's effects."""
+    """Outcomes side by side, then the cue's effects, then the gate where it is asked about these pairs."""
     effects = rows["quantity"].isin(["cue_effect", "tie_change"])
-    yield from _outcome_blocks(rows[~effects])
+    gate = rows["verdict"] != ""
+    yield from _outcome_blocks(rows[~effects & ~gate])
     yield "The effect of the cue:"
     yield from _effect_rows(rows[effects])
+    if gate.any():
+        yield "The competence gate:"
+        yield from _competence_rows(rows[gate])
 
 
 def _side_by_side(rows: pd.DataFrame, quantities: Sequence[str]) -> str:

@@ -95,7 +95,8 @@ def all_tables(study: Study, inputs: Inputs) -> Iterator[tuple[str, pd.DataFrame
     yield "invariance", finish(invariance_rows(study, gate))
     yield "price", finish(price.price(study.judgements, study.rng("price"), study.inference))
     yield "grafting", finish(grafting.grafting(study.judgements, study.rng("grafting"), study.inference))
-    yield "cross_task", finish(cross_task_rows(study))
+    answers = one_frame(competence_rows(study, gates, "answer"))
+    yield "cross_task", finish(pd.concat([cross_task_rows(study), answers], ignore_index=True))
     yield "cost", finish(cost.costs(inputs.responses, inputs.trials, study.rng("cost"), study.inference))
     yield "competence", gate
     turns = pd.DataFrame(protocol_rows(inputs.params, inputs.responses, inputs.trials))
@@ -123,7 +124,7 @@ def invariance_rows(study: Study, gate: pd.DataFrame) -> pd.DataFrame:
     pooled = causal.pooled(study.judgements)
     effects = metrics.cue_effects(pooled, study.rng("invariance"), study.inference)
     above = rationales.drift_above_floor(pooled, study.vectors, study.rng("invariance"), study.inference)
-    return causal.invariance(effects, above, gate[gate["kind"] != "qa_damage"])
+    return causal.invariance(effects, above, gate)
 
 
 def scorer_rows(study: Study, inputs: Inputs) -> pd.DataFrame:
