@@ -63,7 +63,7 @@ def _write_tables(folder: Path, trials: int) -> None:
 
 def _questions(trials: pd.DataFrame, items: pd.DataFrame) -> Iterator[Question]:
     """The trials as the study's judge stage goes through them."""
-    for trial in with_texts(trials, items):
+    for trial in with_texts(trials, items, study.NO_ATTACKS):
         yield Question(trial.trial, f"{trial.source}\n{trial.candidate_1}\n{trial.candidate_2}")
 
 

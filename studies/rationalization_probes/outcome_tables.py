@@ -18,6 +18,10 @@ CODINGS: dict[str, tuple[metrics.Coding, ...]] = {
 and the paper's badge was always on candidate 1."""
 
 
+NO_ATTACK = ("blind", "empty", "resample", "truth", "flip", "placebo", "relabel_llm", "relabel_tradml")
+"""The probes that leave both texts as they are."""
+
+
 def outcome_rows(study: Study, kind: str, *probes: str) -> pd.DataFrame:
     """Shares of Tie, [1,2] and [2,1] and their balance, by extractive system where there is one."""
     by = ("judge", "scheme", "kind", "probe", "system", "writer")

@@ -129,7 +129,8 @@ def page(name: str, rows: pd.DataFrame, profile: str, confidence: float) -> Iter
     intervals = f"Intervals are at {confidence:.0%} and resample whole documents."
     yield f"{text.counted} {excluded} {intervals} {_basis(rows, profile)}"
     yield from _BLOCKS.get(name, _in_rows)(rows)
-    yield from _notes(rows)
+    if name != "protocols":  # which turns ran is not an estimate
+        yield from _notes(rows)
 
 
 def _basis(rows: pd.DataFrame, profile: str) -> str:

@@ -8,7 +8,7 @@ from typing import Annotated, Literal, Self, get_args
 from pydantic import AfterValidator, Field, field_validator, model_validator
 
 from shared.judge.hygiene import neutralise
-from shared.params import Count, Distinct, JudgeSlug, Strict, Text, keys, mistake
+from shared.params import Count, Distinct, JudgeSlug, Strict, Text, did_you_mean, keys, mistake
 
 Scheme = Literal[
     "baseline",
@@ -247,8 +247,9 @@ class Section(Strict):
         for name, trial_set in sets.items():
             kind = trial_set.kind_of(name)
             if kind not in KINDS:
+                near = did_you_mean(kind, KINDS)
                 raise mistake(
-                    f"missing; the set's name is none of the kinds: {', '.join(KINDS)}", f"{name}.kind"
+                    f"missing, and the set's name is not the kind of its items; {near}", f"{name}.kind"
                 )
             if kind in DAMAGED and trial_set.levels is None:
                 raise mistake("missing; say how many errors, e.g. [1, 2, 3]", f"{name}.levels")

@@ -36,6 +36,7 @@ from studies.rationalization_probes.instrument_tables import (
 )
 from studies.rationalization_probes.judge import RESPONSES
 from studies.rationalization_probes.outcome_tables import (
+    NO_ATTACK,
     cross_task_rows,
     outcome_rows,
     probe_rows,
@@ -81,7 +82,7 @@ def all_tables(study: Study, inputs: Inputs) -> Iterator[tuple[str, pd.DataFrame
     yield "table_07_samples_flip", finish(probe_rows(study, "flip", "samples"))
     yield "table_08_samples_placebo", finish(probe_rows(study, "placebo", "samples"))
     yield "table_09_extractive", finish(outcome_rows(study, "extractive", "blind", "truth", "flip"))
-    yield "table_10_identical", finish(outcome_rows(study, "identical"))
+    yield "table_10_identical", finish(outcome_rows(study, "identical", *NO_ATTACK))
     yield "relabel", finish(relabel_rows(study))
     yield "revision", finish(metrics.revisions(study.judgements, study.rng("revision"), study.inference))
     yield "rationale_drift", finish(drift)

@@ -16,7 +16,7 @@ from studies.rationalization_probes.tables import Inputs
 from tests.studies.rationalization_probes.scripted_judgements import items_of
 from tests.studies.rationalization_probes.support import params
 
-QUICK = Inference(resamples=200, permutations=200, few_clusters=12)
+QUICK = Inference(resamples=100, permutations=100, few_clusters=12)
 
 TRIAL = (
     "trial", "item", "cluster", "kind", "level", "scheme", "probe", "reveal", "screen_order", "carrier",

@@ -72,16 +72,24 @@ def test_only_blind_scores_of_equal_pairs_show_the_criteria(failing):
 
 
 def test_the_gate_answers_by_task(failing):
-    table = one_frame(competence_rows(failing, gate_checks(failing)))
-    on_answers = table[table["kind"] == "qa_damage"]
-    assert set(on_answers["scheme"]) == {"forced"} and set(on_answers["condition"]) == {"blind"}
+    gates = gate_checks(failing)
+    summaries = one_frame(competence_rows(failing, gates))
+    answers = one_frame(competence_rows(failing, gates, "answer"))
+    assert summaries["kind"].isna().all() and set(answers["kind"]) == {"qa_damage"}
+    assert set(answers["scheme"]) == {"forced"} and set(answers["condition"]) == {"blind"}
     # A judge that prefers damaged texts, each one in both orders: minus 1.
-    for scheme, kind in (("scot", None), ("forced", "qa_damage")):
-        rows = on_answers if kind else table[table["kind"].isna()]
-        assert cell(rows, "prefers_undamaged", scheme=scheme)["value"] == -1
+    assert cell(summaries, "prefers_undamaged", scheme="scot")["value"] == -1
+    assert cell(answers, "prefers_undamaged")["value"] == -1
+    assert cell(answers, "prefers_undamaged")["n_items"] == 12
     # how much less often it ties on damaged pairs is not asked of a forced choice
-    assert "ties_less" not in set(table.query("scheme == 'forced'")["quantity"])
-    assert "ties_less" in set(table.query("scheme == 'scot'")["quantity"])
+    for table in (summaries, answers):
+        assert "ties_less" not in set(table.query("scheme == 'forced'")["quantity"])
+    assert "ties_less" in set(summaries.query("scheme == 'scot'")["quantity"])
+
+
+def test_a_task_that_was_not_run_has_no_answer():
+    study = study_of([judgement("d0", "1")])
+    assert list(competence_rows(study, gate_checks(study), "answer")) == []
 
 
 def test_turns_that_ran_by_hand():

@@ -1,12 +1,23 @@
 import json
+from typing import get_args
 
 import pandas as pd
 import pytest
 
 from studies.rationalization_probes.judgements import judgements, whole_words
-from studies.rationalization_probes.protocols import POINTWISE
+from studies.rationalization_probes.params import Scheme
+from studies.rationalization_probes.protocols import POINTWISE, Protocols
 from studies.rationalization_probes.tasks import ANSWERS
-from tests.studies.rationalization_probes.support import item, items, notes, params, scores
+from tests.studies.rationalization_probes.support import (
+    item,
+    items,
+    notes,
+    obedient,
+    params,
+    play,
+    scores,
+    trial,
+)
 
 THREE = ("accuracy", "completeness", "fluency")
 
@@ -246,3 +257,24 @@ def test_notes_on_answers_quote_the_answers():
     for quote, found in (("ferry opened in May", 8), ("carries 900 people a day", 0)):
         [row] = read("pbp_once", kind="qa_equal", notes=notes(quote, ANSWERS.shown), **told)
         assert (row["verdict"], row["spans_found"], row["spans_quoted"]) == ("1", found, 8)
+
+
+# --- What the protocols ask for ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["equal", "qa_equal"])
+@pytest.mark.parametrize("scheme", get_args(Scheme))
+def test_an_answer_that_follows_its_schema_is_always_read(scheme, kind):
+    reveal = scheme != "pointwise"
+    asked = trial(scheme, "flip", kind=kind, reveal=reveal)
+    transcript = play(Protocols(params(), structured=True), asked, obedient)
+    told = {
+        step: obedient(step, request)
+        for step, request in zip(transcript.steps, transcript.requests, strict=True)
+    }
+    rows = read(scheme, reveal=reveal, kind=kind, **told)
+    assert [row["stage"] for row in rows] == (["first", "reveal", "control"] if reveal else ["first"])
+    assert {row["status"] for row in rows} == {"ok"}
+    # the least of each: the first verdict that is allowed, or scores of 1 for both
+    assert {row["verdict"] for row in rows} == {"1" if scheme in ("baseline", "forced") else "tie"}
+    assert rows[0]["rationale"] == (None if scheme == "pointwise" else "words")

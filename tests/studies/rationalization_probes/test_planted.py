@@ -25,6 +25,7 @@ from tests.studies.rationalization_probes.support import attacked, items, params
 
 N = 240
 INFERENCE = Inference(resamples=500, permutations=1000)
+NOTHING_ATTACKED = attacked()
 CUES = (r"(?:summary|answer)_(\d) was written by LLM", r"(?:summary|answer)_(\d) carries the badge")
 
 
@@ -65,6 +66,14 @@ def follower(share: float, wants: tuple[str, ...] = ("Text A", "Text B", "tie"))
     return answer
 
 
+def longest(request: Request) -> str:
+    """Picks the longer of two texts; ties where there is none."""
+    first, second = re.findall(r"<summary_\d>\n(.*)\n</summary_\d>", request.messages[-1].content)
+    if len(first) == len(second):
+        return verdict("tie")
+    return verdict("summary_1" if len(first) > len(second) else "summary_2")
+
+
 def always_first(request: Request) -> str:
     return verdict("answer_1" if "<answer_1>" in request.messages[-1].content else "summary_1")
 
@@ -77,20 +86,18 @@ def verdict(said: str) -> str:
 def effects(tmp_path, monkeypatch):
     """Cue effects, by probe, that the whole chain finds in a scripted judge."""
 
-    def run(script, screen_orders="one", kind="equal") -> pd.DataFrame:
+    def run(script, screen_orders="one", kind="equal", attacks=NOTHING_ATTACKED) -> pd.DataFrame:
         @asynccontextmanager
         async def opened(common, slug):
             yield Client(ScriptedEngine(script), Store(tmp_path / "s.sqlite"))
 
         monkeypatch.setattr(stage, "open_client", opened)
-        probes = ["blind", "truth", "flip", "placebo"]
+        probes = ["blind", "truth", "flip", "placebo", *attacks["probe"].unique()]
         equal = TrialSet(items=None, schemes=["baseline"], probes=probes, reveal=False)
         section = params(sets={kind: equal}, screen_orders=screen_orders)
         pairs, out = many(kind), tmp_path / "judge.parquet"
-        trials = design(pairs, attacked(), section, seed=1)
-        stage.ask_judge(
-            None, "judge", with_texts(trials, pairs, attacked()), Protocols(section, True).run, out
-        )
+        trials = design(pairs, attacks, section, seed=1)
+        stage.ask_judge(None, "judge", with_texts(trials, pairs, attacks), Protocols(section, True).run, out)
         read = judgements(trials, pd.read_parquet(out), pairs.set_index("item"), section)
         assert set(read["status"]) == {"ok"}
         found = cue_effects(read.assign(judge="judge"), np.random.default_rng(1), INFERENCE)
@@ -133,3 +140,13 @@ def test_a_judge_that_no_cue_moves_is_found_clean(effects, judge, kind):
     assert found["p"].eq(1).all()
     # never an interval of width 0: some sources that were not drawn might move
     assert found["ci_low"].lt(0).all() and found["ci_high"].gt(0).all()
+
+
+def test_a_judge_that_likes_length_is_moved_by_length_and_by_no_label(effects):
+    plain = {"probe": "verbosity", "status": "ok"}
+    longer = [
+        plain | {"item": f"source{i}:equal", "carrier": i % 2 + 1, "text": f"Text of {i}. Again."}
+        for i in range(N)
+    ]
+    found = effects(longest, attacks=attacked(*longer))
+    assert found["value"].to_dict() == {"truth": 0, "flip": 0, "placebo": 0, "verbosity": 1}

@@ -41,6 +41,12 @@ def test_damaged_pairs_are_the_gates_and_not_compared(drift, alignment):
         assert set(table["kind"]) == {"equal", "identical", "samples", "extractive", "qa_equal"}
 
 
+def test_a_scheme_that_asks_for_no_rationale_has_no_rows(study, drift, alignment):
+    consistency = consistency_rows(study, params().labels)
+    assert "pointwise" in set(study.judgements["scheme"])
+    assert not any("pointwise" in set(table["scheme"]) for table in (drift, alignment, consistency))
+
+
 def test_drift_stands_beside_both_floors_and_above_them(drift):
     assert {"empty", "resample", "truth", "verbosity"} <= set(drift["condition"])
     # Free text is an answer to the same prompt in another form: neither a cue nor a floor.

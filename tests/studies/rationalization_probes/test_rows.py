@@ -55,8 +55,7 @@ def test_an_estimate_is_the_statistic_of_the_summed_columns():
 
 @pytest.mark.parametrize("sign", [1, -1])
 def test_a_signed_test_flips_whole_documents(sign):
-    # 8 documents, each of two trials, all moved one way: 2 of 2^8 flips are as far out; 2^16 of trials would be
-    # too many to be gone through.
+    # 8 documents, each of two trials, all moved one way: 2 of 2^8 flips are as far out
     found = signed_test(sign * np.ones(16), documents(8, each=2), rng(), QUICK)
     assert found["p"] == 2 / 2**8
 

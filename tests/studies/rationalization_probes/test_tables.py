@@ -79,8 +79,16 @@ def test_the_headline_figures_rows(sound):
     assert cell(table, "sensitivity", scheme="scot")["gate"] == "passed"
 
 
+def test_the_gate_on_answers_stands_with_the_answers(sound):
+    checks = sound["cross_task"][sound["cross_task"]["verdict"] != ""]
+    assert set(checks["kind"]) == {"qa_damage"} and set(checks["scheme"]) == {"forced"}
+    assert sound["competence"]["kind"].isna().all() and "" not in set(sound["competence"]["verdict"])
+    # prefers the undamaged answer in both orders
+    assert cell(checks, "prefers_undamaged")["value"] == 1
+
+
 def test_same_judgements_same_bytes(tmp_path):
-    rows = all_arms(3)
+    rows = all_arms(3).query("scheme == 'forced'")
     for run in ("one", "two"):
         study = study_of(rows)
         list(write_all(study, inputs_of(study), tmp_path / run))
@@ -94,7 +102,7 @@ def test_same_judgements_same_bytes(tmp_path):
 
 
 def test_nothing_parsed_is_not_available(tmp_path):
-    rows = all_arms(3)
+    rows = all_arms(3).query("scheme in ('forced', 'pbp_once', 'pbp_grafted')")
     lost = {"status": "truncated", "verdict": None, "rationale": None, "scores": None}
     rows = rows.assign(**lost, spans_found=None, spans_quoted=None)
     study = study_of(rows)
