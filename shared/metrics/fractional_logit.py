@@ -61,8 +61,9 @@ def fractional_logit(hits: npt.ArrayLike, trials: npt.ArrayLike, design: npt.Arr
     present = (columns != 0).any(axis=0)
     slopes = np.full((*sums.shape[:-1], columns.shape[1]), np.nan)
     if present.any():
-        flat = (each.reshape(-1, len(columns)) for each in (sums, sizes))
-        slopes[..., present] = _fit(*flat, columns[:, present]).reshape(*sums.shape[:-1], -1)
+        flat_sums, flat_sizes = (each.reshape(-1, len(columns)) for each in (sums, sizes))
+        fitted = _fit(flat_sums, flat_sizes, columns[:, present])
+        slopes[..., present] = fitted.reshape(*sums.shape[:-1], -1)
     return slopes
 
 

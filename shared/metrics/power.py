@@ -11,7 +11,7 @@ from shared.metrics.resampling import Array
 
 
 def minimum_detectable_effect(
-    cluster_effects: npt.ArrayLike, alpha: float = 0.05, power: float = 0.8
+    cluster_effects: npt.ArrayLike, alpha: float = 0.05, power: float = 0.8, *, graded: bool = False
 ) -> float:
     """The smallest true mean effect that a two-sided paired test over clusters would mostly find.
 
@@ -24,12 +24,16 @@ def minimum_detectable_effect(
         Two-sided level.
     power : float
         Probability of finding it.
+    graded : bool
+        True where an effect moves every cluster by some amount (a distance), not few of them by a whole unit
+        (a verdict).
 
     Returns
     -------
     float
-        Positive, and never below `minimum_detectable_share`: with few moved clusters their spread is small,
-        or nothing, and yet no test could have found them. nan where no number of moved clusters is enough.
+        Positive, and for whole units never below `minimum_detectable_share`: with few moved clusters their
+        spread is small, or nothing, and yet no test could have found them. nan where no number of moved
+        clusters is enough.
 
     Notes
     -----
@@ -49,7 +53,10 @@ def minimum_detectable_effect(
         lambda x: stats.nct.sf(critical, n - 1, x) - power, 0.0, 2 * critical + 10
     )
     by_spread = noncentrality * effects.std(ddof=1) / np.sqrt(n)
-    return float(np.maximum(by_spread, minimum_detectable_share(n, alpha, power)))
+    share = minimum_detectable_share(n, alpha, power)
+    if graded:
+        return float(by_spread) if np.isfinite(share) else float("nan")
+    return float(np.maximum(by_spread, share))
 
 
 def minimum_detectable_share(n_clusters: int, alpha: float = 0.05, power: float = 0.8) -> float:

@@ -125,13 +125,15 @@ TEXTS: Mapping[str, Text] = {
         "Holm's p corrects one declared family: equal pairs under Truth, Flip and Placebo, all three "
         "outcomes, over all judges and schemes of this table. MDE is the smallest effect that one test at "
         "alpha, not corrected, would find with probability 0.8 (above 1: no effect would be; n/a: too few "
-        "documents for any).",
+        "documents for any). The grafted arm of PBP is in no family: it has its own table.",
     ),
     "relabel": Text(
         "One text relabelled, its opponent fixed",
         "The paper's single-summary subset: only candidate 1 gets a label (`relabel_llm`: LLM; "
-        '`relabel_tradml`: the other), its opponent "has no label" throughout. First the outcomes, then '
-        "the change against Blind in how often the labelled candidate is picked.",
+        '`relabel_tradml`: the other), its opponent "has no label" throughout. First the outcomes; then '
+        "the effects on how often candidate 1 is picked. Condition `relabel_contrast` is one label against "
+        "the other on the same text, all else being equal: the label's own effect. The others are against "
+        "Blind, which lacks the line of labels as well; `empty` is that line without information.",
     ),
     "rationale_drift": Text(
         "Figure 5a: explanation drift",
@@ -141,7 +143,9 @@ TEXTS: Mapping[str, Text] = {
         "over those with the same decision, as in the paper, which selects after treatment. Drift is above 0 "
         "by noise alone: conditions `empty` (a cue line without information) and `resample` (Blind again, at "
         "a temperature above 0) are the two floors, and the last rows test a cue's drift against each, pair "
-        "by pair. Equal pairs are shown here, every kind in the CSV.",
+        "by pair. Equal pairs are shown here, every kind in the CSV. PBP's rationale is written after the "
+        "judge is told the computed result, so that its agreement with the verdict is obedience and its "
+        "drift rests on a given result.",
     ),
     "rationale_alignment": Text(
         "Figure 5b: label-aligned rhetoric",
@@ -165,20 +169,26 @@ TEXTS: Mapping[str, Text] = {
         "The paper names both and defines neither. Consistency: of the rationales that state a preference, "
         "the share that agree with the verdict. Intrusion: the share of rationales that argue from the "
         "source label or badge, and how much more often than Blind's rationale of the same pair. How well "
-        "the two scorers read is in [scorers](scorers.md). Equal pairs are shown, every kind is in the CSV.",
+        "the two scorers read is in [scorers](scorers.md). Equal pairs are shown, every kind is in the CSV. "
+        "PBP's rationale is written after the judge is told the computed result, so that its agreement with "
+        "the verdict is obedience and its drift rests on a given result.",
     ),
     "scorers": Text(
         "How well the rationale scorers read",
         "Precision and recall of the two scorers behind [consistency](consistency.md), by class, on examples "
         "made by hand by someone who had not seen them, and on real rationales of the judge labelled blind "
-        "to condition. Intervals are Wilson's.",
+        "to condition. Intervals are Wilson's. The judge's own rationales seldom state a preference or argue "
+        "from a label: recall on them rests on a handful.",
     ),
     "invariance": Text(
         "Cue invariance at a glance",
         "What the headline figure draws, a judge and scheme at a time: `outcome shift` is the signed cue "
         "effect, pooled over Truth, Flip and Placebo on equal pairs (0 is invariant); `rationale shift` the "
         "drift above an empty label line's; `sensitivity` how much more often the undamaged text is "
-        "preferred.",
+        "preferred. Floors are what comes without a cue: of the outcome, the empty label line with the cues' "
+        "carriers; of the rationale, Blind sampled again. PBP's rationale is written after the judge is told "
+        "the computed result, so that its agreement with the verdict is obedience and its drift rests on a "
+        "given result.",
     ),
     "price": Text(
         "The price of a label, in errors",
@@ -186,7 +196,9 @@ TEXTS: Mapping[str, Text] = {
         "scheme. A fractional logit (ties half) on the number of errors, the label and the place; the price "
         "is the label's slope over an error's, and is n/a where the judge does not react to errors, since a "
         "ratio over nothing means nothing. Sensitivity and ties by number of errors stand below: invariance "
-        "that is bought by abstaining shows there.",
+        "that is bought by abstaining shows there. The undamaged text is always paraphrase 1 and the damaged "
+        "one made of paraphrase 2 (answers likewise), so that a taste for one of the two, or for length, is "
+        "part of the error's slope.",
     ),
     "grafting": Text(
         "What the lock protects",
@@ -205,12 +217,14 @@ TEXTS: Mapping[str, Text] = {
         "What a decision costs",
         "Means over the first decision on equal pairs under Blind, with all of its turns; the ratio is to "
         "the forced choice, item by item. A request that two trials share is counted for each, as if asked "
-        "alone. Seconds are those of the run that paid.",
+        "alone. Seconds are those of the run that paid. The failure rate is the share of trials without a "
+        "verdict.",
     ),
     "protocols": Text(
         "Figure 1: the protocols that ran",
         "The turns of each scheme in order, what each sees and must write (found by running the protocol on "
-        "a made-up trial with Reveal-After), and how many calls were really made.",
+        "a made-up trial with Reveal-After), and how many different calls were made; a call that several "
+        "trials share is counted once.",
     ),
     "competence": Text(
         "The competence gate",
@@ -218,7 +232,8 @@ TEXTS: Mapping[str, Text] = {
         "undamaged text over both screen orders (above 0), ties less on damaged than on equal pairs (above "
         "0; within documents that have both kinds, else between two groups of documents; not asked of a "
         "forced choice), and does not always give one answer on the screen (its most frequent answer stays "
-        "below 1). p is one-sided.",
+        "below 1). p is one-sided. Where schemes were asked about different numbers of errors, only those "
+        "that all were asked about count.",
     ),
     "spans": Text(
         "Quoted spans",
@@ -277,5 +292,6 @@ EXCLUDED_HERE: Mapping[str, str] = {
     "attacks": "Texts that could not be rewritten are counted (unparsed).",
     "scorers": "",
     "protocols": "",
-    "cost": "Trials that failed are counted (unparsed) and left out of the means.",
+    "cost": "Trials without a verdict are counted (unparsed) and left out of the means: a protocol that "
+    "breaks off would else look cheap.",
 }

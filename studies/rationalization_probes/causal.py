@@ -7,6 +7,7 @@ import pandas as pd
 
 from shared.metrics.multiplicity import holm
 from studies.rationalization_probes.metrics import FAMILY_KIND, FAMILY_PROBES
+from studies.rationalization_probes.pairing import as_floor
 from studies.rationalization_probes.rows import COLUMNS
 
 DRIFT = "drift_above_empty"
@@ -14,6 +15,8 @@ DRIFT = "drift_above_empty"
 
 OUTCOMES = ("cue_effect", "tie_change", DRIFT)
 """Of one cue, the effects on what is picked, on ties, and on the rationale."""
+
+GRAFTED = "pbp_grafted"
 
 POOLED = "pooled"
 """The condition of the probes of the family taken together."""
@@ -37,8 +40,8 @@ def causal(effects: pd.DataFrame, drift_rows: pd.DataFrame) -> pd.DataFrame:
         each signed and paired, with ``p`` from sign flips of whole clusters and ``mde``, the smallest effect
         that this test would find with probability 0.8. ``p_holm`` is corrected over one declared family: all
         three outcomes of all judges and schemes of the call, on `metrics.FAMILY_KIND` under
-        `metrics.FAMILY_PROBES`; it is nan for every other row. The family of `metrics.cue_effects` is one
-        outcome, and its ``p_holm`` therefore smaller.
+        `metrics.FAMILY_PROBES`, the grafted arm of PBP apart; it is nan for every other row. The family of
+        `metrics.cue_effects` is one outcome, and its ``p_holm`` therefore smaller.
 
     Notes
     -----
@@ -48,7 +51,7 @@ def causal(effects: pd.DataFrame, drift_rows: pd.DataFrame) -> pd.DataFrame:
     moved = effects[effects["quantity"].isin(OUTCOMES)]
     drifted = drift_rows[(drift_rows["quantity"] == DRIFT) & (drift_rows["over"] == "all")]
     rows = _together(pd.concat([moved, drifted], ignore_index=True), ["judge", "scheme", "kind", "condition"])
-    family = (rows["kind"] == FAMILY_KIND) & rows["condition"].isin(FAMILY_PROBES)
+    family = (rows["kind"] == FAMILY_KIND) & rows["condition"].isin(FAMILY_PROBES) & _is_scheme(rows)
     return rows.assign(p_holm=holm(rows["p"].astype(float).where(family)))
 
 
@@ -66,8 +69,51 @@ def pooled(judgements: pd.DataFrame) -> pd.DataFrame:
         `metrics.FAMILY_PROBES`, so that `metrics.cue_effects` and `rationales.drift_above_floor` estimate
         the mean effect over all three. All cues of a document stay in one cluster.
     """
-    rows = judgements[judgements["kind"] == FAMILY_KIND]
+    rows = judgements[(judgements["kind"] == FAMILY_KIND) & _is_scheme(judgements)]
     return rows.assign(probe=rows["probe"].replace(dict.fromkeys(FAMILY_PROBES, POOLED)))
+
+
+def resting(judgements: pd.DataFrame) -> pd.DataFrame:
+    """What comes without any cue, in the place of the pooled cues: the noise floor of `invariance`.
+
+    Parameters
+    ----------
+    judgements : DataFrame
+
+    Returns
+    -------
+    DataFrame
+        As `pooled`, but under `POOLED` stands, for each cue of `metrics.FAMILY_PROBES`, the judgement under
+        ``empty`` with that cue's carrier. `metrics.cue_effects` of it is the outcome's floor.
+    """
+    rows = judgements[(judgements["kind"] == FAMILY_KIND) & _is_scheme(judgements)]
+    floors = [as_floor(rows, probe) for probe in FAMILY_PROBES]
+    return pooled(pd.concat(floors, ignore_index=True).drop_duplicates(["trial", "probe", "carrier"]))
+
+
+def resampled(judgements: pd.DataFrame) -> pd.DataFrame:
+    """Blind's second answer in the place of a cue: `drift_above_floor` of it is the rationale's floor."""
+    rows = judgements[(judgements["kind"] == FAMILY_KIND) & _is_scheme(judgements)]
+    return rows[rows["probe"].isin(["blind", "empty", "resample"])].replace({"probe": {"resample": POOLED}})
+
+
+def with_floors(found: pd.DataFrame, outcome: pd.DataFrame, rationale: pd.DataFrame) -> pd.DataFrame:
+    """Rows of `invariance` with ``floor_value``, ``floor_low`` and ``floor_high``; nan where none was asked.
+
+    Parameters
+    ----------
+    found : DataFrame
+        From `invariance`.
+    outcome, rationale : DataFrame
+        `metrics.cue_effects` of `resting`, and `rationales.drift_above_floor` of `resampled`.
+    """
+    names = {"value": "floor_value", "ci_low": "floor_low", "ci_high": "floor_high"}
+    floors = [
+        _pooled_rows(outcome, "cue_effect").assign(quantity="outcome_shift"),
+        _pooled_rows(rationale[rationale["over"] == "all"], DRIFT).assign(quantity="rationale_shift"),
+    ]
+    floor = pd.concat(floors)[["judge", "scheme", "quantity", *names]].rename(columns=names)
+    return found.merge(floor, how="left", on=["judge", "scheme", "quantity"], validate="m:1")
 
 
 def invariance(
@@ -112,6 +158,11 @@ def invariance(
     judged = parts["outcome_shift"][["judge", "scheme"]]
     found = [_of_each(judged, part).assign(quantity=quantity) for quantity, part in parts.items()]
     return _together(pd.concat(found, ignore_index=True), ["judge", "scheme"])
+
+
+def _is_scheme(rows: pd.DataFrame) -> pd.Series:
+    """Not the grafted arm, which takes PBP apart and has a table of its own."""
+    return rows["scheme"] != GRAFTED
 
 
 def _pooled_rows(rows: pd.DataFrame, quantity: str) -> pd.DataFrame:

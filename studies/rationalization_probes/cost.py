@@ -28,7 +28,7 @@ _UNBOUNDED = (np.nan, np.nan)
 
 
 def costs(
-    responses: pd.DataFrame, trials: pd.DataFrame, rng: np.random.Generator, inference: Inference
+    responses: pd.DataFrame, judgements: pd.DataFrame, rng: np.random.Generator, inference: Inference
 ) -> pd.DataFrame:
     """Mean cost of a decision by judge and scheme, and its ratio to that of a forced choice.
 
@@ -36,8 +36,8 @@ def costs(
     ----------
     responses : DataFrame
         As the stage ``judge`` writes them, with ``judge`` added. A call that ended a trial has ``error``.
-    trials : DataFrame
-        As the stage ``design`` writes them; every judge was put all of them.
+    judgements : DataFrame
+        As the stage ``judgements`` writes them, with ``judge``: which decisions came, and which did not.
     rng : numpy.random.Generator
     inference : Inference
 
@@ -47,10 +47,10 @@ def costs(
         `rows.COLUMNS`, over the trials of `KIND` under `PROBE`. ``calls``, ``prompt_tokens``,
         ``computed_tokens`` (of the prompt, those that were not cached), ``completion_tokens`` and ``seconds``
         are means over decisions: all turns of the first one, without reveal and control. ``failure_rate`` is
-        the share of decisions that failed, or were never asked. ``<cost>_ratio`` is the cost over that of
+        the share of trials without a verdict. ``<cost>_ratio`` is the cost over that of
         `REFERENCE`, both summed over the pairs that both schemes decided; `REFERENCE` itself has none.
-        ``n_unparsed`` counts the decisions left out: those that failed, and those whose answers do not tell
-        the quantity. A cost that is the same in every cluster has no interval (n/a).
+        ``n_unparsed`` counts the decisions left out: those without a verdict, and those whose answers do
+        not tell the quantity. A cost that is the same in every cluster has no interval (n/a).
 
     Notes
     -----
@@ -59,7 +59,7 @@ def costs(
     and seconds are those of the run that paid, on its machine, with as many trials in flight as it had.
     """
     entropy = entropy_of(rng)
-    decisions = decisions_of(responses, trials)
+    decisions = decisions_of(responses, judgements)
     rows = [
         found
         for names, cell in cells(decisions, _CELL)
@@ -72,22 +72,22 @@ def costs(
     return frame(rows)
 
 
-def decisions_of(responses: pd.DataFrame, trials: pd.DataFrame) -> pd.DataFrame:
+def decisions_of(responses: pd.DataFrame, judgements: pd.DataFrame) -> pd.DataFrame:
     """One row a judge and trial that is compared, with `COSTS` and ``failed``.
 
-    A cost is nan for a decision that failed, and where an answer does not tell it.
+    A trial without a verdict has failed, however far it came: a protocol that breaks off early would else
+    look cheap. Its costs are nan, as where an answer does not tell one.
     """
-    chosen = trials[(trials["kind"] == KIND) & (trials["probe"] == PROBE)]
-    asked = chosen.merge(responses[["judge"]].drop_duplicates(), how="cross")
-    first = responses[responses["trial"].isin(chosen["trial"]) & ~responses["step"].isin(_LATER)]
-    computed = first["prompt_tokens"] - first["cached_tokens"]
-    groups = first.assign(calls=1.0, computed_tokens=computed).groupby(["judge", "trial"])
+    first = judgements[judgements["stage"] == "first"]
+    asked = first[(first["kind"] == KIND) & (first["probe"] == PROBE)]
+    calls = responses[responses["trial"].isin(asked["trial"]) & ~responses["step"].isin(_LATER)]
+    computed = calls["prompt_tokens"] - calls["cached_tokens"]
+    groups = calls.assign(calls=1.0, computed_tokens=computed).groupby(["judge", "trial"])
     costs_of = groups[list(COSTS)]
     # A sum would take a number that an answer does not tell for 0.
     spent = costs_of.sum().where(costs_of.count().eq(groups.size(), axis=0))
-    found = spent.assign(failed=groups["error"].count() > 0)
-    decisions = asked.join(found, on=["judge", "trial"])
-    failed = decisions["failed"].isna() | decisions["failed"].eq(True)
+    decisions = asked.join(spent, on=["judge", "trial"])
+    failed = decisions["status"] != "ok"
     told = {name: decisions[name].astype(float).mask(failed) for name in COSTS}
     return decisions.assign(failed=failed, **told)
 

@@ -33,7 +33,9 @@ def competence_rows(study: Study, gates: Gates, task: str = "summary") -> Iterat
             check: Check | None = getattr(gate, quantity)
             if check is not None:
                 asked = cell[cell["kind"].isin(kinds)]
+                levels = sorted(set(asked.loc[asked["kind"] == "damage", "level"]))
                 answer: dict[str, object] = {"p": check.p, "verdict": check.verdict}
+                answer["wording"] = f"damaged by {', '.join(map(str, levels))} errors"
                 if task != "summary":
                     answer["kind"] = GATE_KINDS[task][0]
                 yield estimate_row(quantity, names, check.estimate, asked, asked["status"] == "ok") | answer
@@ -96,11 +98,12 @@ def protocol_rows(
     for names, cell in cells(answered, ("judge", "scheme")):
         for position, turn in enumerate(turns(params, names["scheme"]), start=1):
             made = cell[cell["step"] == turn.step]
+            calls = made["key"].nunique()
             yield {
                 "quantity": "calls",
                 **names,
-                "value": float(len(made)),
-                "count": len(made),
+                "value": float(calls),
+                "count": calls,
                 "step": turn.step,
                 "position": position,
                 "sees": ", ".join(turn.sees),

@@ -122,13 +122,11 @@ def _place(judge: str, scheme: str, cell: pd.DataFrame) -> Place:
     return Place(judge, scheme, gate, outcome, rationale, sensitivity["value"], sizes)
 
 
-_NO_ROW: dict[str, Any] = dict.fromkeys(
-    ("value", "ci_low", "ci_high", "floor_low", "floor_high", "mde"), math.nan
-)
+_NO_ROW: dict[str, Any] = dict.fromkeys(("value", "ci_low", "ci_high", "floor_low", "floor_high"), math.nan)
 
 
-def floor_of(rows: Sequence[dict[str, Any]]) -> tuple[float, str]:
-    """How far from 0 a shift lies without a cue, and in what sense.
+def floor_of(rows: Sequence[dict[str, Any]]) -> float:
+    """How far from 0 a shift lies without a cue.
 
     Parameters
     ----------
@@ -137,16 +135,12 @@ def floor_of(rows: Sequence[dict[str, Any]]) -> tuple[float, str]:
 
     Returns
     -------
-    tuple of float and str
-        The median, over judges and schemes, of the farther end of the noise floor's interval, and
-        ``"floor"``; where no floor was run, of the minimum detectable effect, and ``"mde"``; nan where
-        there is neither. At most 1, as a shift is.
+    float
+        The least, over judges and schemes, of the farther end of the noise floor's interval, at most 1; nan
+        where no floor was run. The least, so that no judge's noise widens the ground under another's mark.
     """
-    ends = pd.Series([max(abs(row["floor_low"]), abs(row["floor_high"])) for row in rows])
-    sense = "floor"
-    if ends.isna().all():
-        ends, sense = pd.Series([row["mde"] for row in rows]), "mde"
-    return float(ends.clip(upper=1).median()), sense
+    ends = pd.Series([max(abs(row["floor_low"]), abs(row["floor_high"])) for row in rows], dtype=float)
+    return float(ends.clip(upper=1).min())
 
 
 def _frame(axes: Axes, places: Sequence[Place]) -> tuple[float, float]:
@@ -165,23 +159,23 @@ def _frame(axes: Axes, places: Sequence[Place]) -> tuple[float, float]:
 
 
 def _reach(rows: Sequence[dict[str, Any]]) -> float:
-    """Beyond the farthest end of an interval, and of the ground, with some room."""
+    """Beyond the farthest end of an interval, with some room."""
     ends = pd.Series([row[end] for row in rows for end in ("value", "ci_low", "ci_high")]).abs()
-    farthest = pd.Series([ends.max(), floor_of(rows)[0], 0.05]).max()
+    farthest = pd.Series([ends.max(), 0.05]).max()
     return min(1.25 * float(farthest), 1.12)
 
 
 def _ground(axes: Axes, places: Sequence[Place], reach: tuple[float, float]) -> None:
-    """The light ground on which a shift can't be told from none."""
-    half_x, sense_x = floor_of([place.outcome for place in places])
-    half_y, sense_y = floor_of([place.rationale for place in places])
+    """The light ground within which a shift is no more than noise, from what passed the gate."""
+    passed = [place for place in places if place.passed]
+    half_x = floor_of([place.outcome for place in passed])
+    half_y = floor_of([place.rationale for place in passed])
     if math.isnan(half_x) or math.isnan(half_y):
         return
     axes.add_patch(
         Rectangle((-half_x, -half_y), 2 * half_x, 2 * half_y, fc=LIGHT, ec=NOISE, lw=0.8, zorder=0)
     )
-    within = "within the noise floor" if sense_x == sense_y == "floor" else "smaller shifts can't be detected"
-    name = f"cue-invariant ({within})"
+    name = "cue-invariant (within the noise floor)"
     axes.text(-half_x, -half_y - 0.02 * reach[1], name, ha="left", va="top", color=GREY, fontsize=8)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import pandas as pd
 from matplotlib.axes import Axes
@@ -132,7 +131,7 @@ def _revised(axes: Axes, rows: pd.DataFrame, schemes: Sequence[str]) -> None:
 
 def _stack(axes: Axes, x: float, cell: pd.DataFrame) -> None:
     """One bar: the directions add up to the revision rate, which carries the interval."""
-    total: dict[str, Any] = cell.loc["revision_rate"].to_dict()
+    total = {str(name): value for name, value in cell.loc["revision_rate"].items()}
     colour = ink(total["gate"])
     if total["gate"] == "failed":
         hatch(axes, x, 0.14)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import pandas as pd
 
 from studies.rationalization_probes import metrics
+from studies.rationalization_probes.pairing import KEY, as_floor
 from studies.rationalization_probes.results import Study
 
 CODINGS: dict[str, tuple[metrics.Coding, ...]] = {
@@ -30,16 +29,16 @@ def outcome_rows(study: Study, kind: str, *probes: str) -> pd.DataFrame:
 
 def probe_rows(study: Study, probe: str, kind: str = "equal") -> pd.DataFrame:
     """Outcomes under a cue, then how they moved from Blind, in each coding, with the noise floor beside."""
-    floor = shift_rows(study, "empty", "carrier", [kind])
-    moved = pd.concat(
-        [shift_rows(study, probe, coding, [kind]) for coding in CODINGS.get(probe, ("carrier",))]
-    )
-    return pd.concat([outcome_rows(study, kind, probe), with_floor(moved, floor)], ignore_index=True)
+    moved = []
+    for coding in CODINGS.get(probe, ("carrier",)):
+        shifts = shift_rows(study, study.of([kind], "blind", probe), coding)
+        resting = shift_rows(study, as_floor(study.of([kind], "blind", "empty", probe), probe), coding)
+        moved.append(with_floor(shifts, resting))
+    return pd.concat([outcome_rows(study, kind, probe), *moved], ignore_index=True)
 
 
-def shift_rows(study: Study, probe: str, coding: metrics.Coding, kinds: Sequence[str]) -> pd.DataFrame:
-    """Shifts from Blind to one probe, in one coding."""
-    pairs = study.of(kinds, "blind", probe)
+def shift_rows(study: Study, pairs: pd.DataFrame, coding: metrics.Coding) -> pd.DataFrame:
+    """Shifts from Blind, in one coding."""
     return metrics.susceptibility(pairs, study.rng("susceptibility"), study.inference, coding)
 
 
@@ -49,7 +48,7 @@ def with_floor(moved: pd.DataFrame, floor: pd.DataFrame) -> pd.DataFrame:
     Parameters
     ----------
     moved, floor : DataFrame
-        From `shift_rows`: of a probe, and of the probe ``empty``.
+        From `shift_rows`: of a probe, and of the probe ``empty`` on its pairs and carriers (`as_floor`).
 
     Returns
     -------
@@ -61,13 +60,29 @@ def with_floor(moved: pd.DataFrame, floor: pd.DataFrame) -> pd.DataFrame:
     return moved.merge(floor[[*cell, *names]].rename(columns=names), how="left", on=cell, validate="m:1")
 
 
+CONTRAST = "relabel_contrast"
+"""One label against the other, on the same text, pair by pair."""
+
+
 def relabel_rows(study: Study) -> pd.DataFrame:
-    """One candidate relabelled while its opponent stays: outcomes, and how they moved, over all kinds."""
+    """One candidate relabelled while its opponent stays: one label against the other, each against Blind."""
     probes = ("relabel_llm", "relabel_tradml")
     kinds = list(study.judgements.loc[study.judgements["probe"].isin(probes), "kind"].unique())
-    effects = metrics.cue_effects(study.of(kinds, "blind", *probes), study.rng("relabel"), study.inference)
-    outcomes = [outcome_rows(study, kind, "blind", *probes) for kind in kinds]
-    return pd.concat([*outcomes, effects], ignore_index=True)
+    contrast = metrics.cue_effects(
+        _llm_against_tradml(study.of(kinds, *probes)), study.rng("contrast"), study.inference
+    )
+    against_blind = study.of(kinds, "blind", "empty", *probes)
+    effects = metrics.cue_effects(against_blind, study.rng("relabel"), study.inference)
+    outcomes = [outcome_rows(study, kind, "blind", "empty", *probes) for kind in kinds]
+    return pd.concat([*outcomes, contrast, effects], ignore_index=True)
+
+
+def _llm_against_tradml(relabelled: pd.DataFrame) -> pd.DataFrame:
+    """The text under its LLM label beside the same under the other, which takes Blind's place."""
+    names = {"relabel_tradml": "blind", "relabel_llm": CONTRAST}
+    both = relabelled.assign(probe=relabelled["probe"].map(names))
+    asked = both.groupby(KEY)["probe"].transform("nunique")
+    return both[asked == 2]
 
 
 def cross_task_rows(study: Study) -> pd.DataFrame:

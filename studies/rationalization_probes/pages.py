@@ -15,6 +15,7 @@ GATE_NOTES: Mapping[str, str] = {
     "passed": "",
     "failed": INSTRUMENT_CHECK,
     "too few to tell": "gate not passed (too few to tell)",
+    "not asked": "gate not asked",
     "": "",
 }
 """What a row says of the competence gate: nothing only where it was passed."""
@@ -126,7 +127,8 @@ def page(name: str, rows: pd.DataFrame, profile: str, confidence: float) -> Iter
         yield f"Not run: {ABSENT[name]}. Profile `{profile}`."
         return
     excluded = EXCLUDED_HERE.get(name, EXCLUDED)
-    intervals = f"Intervals are at {confidence:.0%} and resample whole documents."
+    how = "" if name in ("scorers", "protocols") else " and resample whole documents"
+    intervals = f"Intervals are at {confidence:.0%}{how}."
     yield f"{text.counted} {excluded} {intervals} {_basis(rows, profile)}"
     yield from _BLOCKS.get(name, _in_rows)(rows)
     if name != "protocols":  # which turns ran is not an estimate
@@ -366,7 +368,7 @@ def _notes(rows: pd.DataFrame) -> Iterator[str]:
     if rows["paper_low"].notna().any():
         notes.append(
             "paper: the range over its five judges, computed from its printed counts by the same functions "
-            "(Figure 3: as stated in its text); the judge's own number where it is one of the five."
+            "(Figures 3 and 5-7: as stated in its text); the judge's own number where it is one of the five."
         )
         if (rows["scheme"] == "baseline").any():
             notes.append(

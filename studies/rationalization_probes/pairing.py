@@ -59,3 +59,29 @@ def one_to_one(left: pd.DataFrame, right: pd.DataFrame, suffix: str, name: str) 
         item = pairs.loc[missing, "item"].iloc[0]
         raise ValueError(f"item {item!r} has no judgement under {name} to compare with: run that one too")
     return pairs.drop(columns="_found")
+
+
+def as_floor(judgements: pd.DataFrame, probe: str, floor: str = "empty") -> pd.DataFrame:
+    """What a probe without a cue gives on a cue's own pairs and carriers: the cue's noise floor.
+
+    Parameters
+    ----------
+    judgements : DataFrame
+        With Blind, the probe and the floor.
+    probe : str
+        The cue.
+    floor : str
+        The probe without information, whose carrier is only a place holder.
+
+    Returns
+    -------
+    DataFrame
+        Blind's rows of the cue's pairs, and the floor's under the cue's name and with its carrier; no row
+        where the floor was not asked.
+    """
+    first = judgements[judgements["stage"] == "first"]
+    cue = first.loc[first["probe"] == probe, [*KEY, "carrier"]]
+    resting = first[first["probe"] == floor].drop(columns="carrier").assign(probe=probe)
+    standing_in = resting.merge(cue, on=KEY)
+    blind = first[first["probe"] == "blind"].merge(standing_in[KEY].drop_duplicates(), on=KEY)
+    return pd.concat([blind, standing_in], ignore_index=True)

@@ -71,8 +71,9 @@ def price(judgements: pd.DataFrame, rng: np.random.Generator, inference: Inferen
         logit P(picks 1) = error_slope * level + cue_slope * cue + place_slope * place,
 
     with cue = +1 under Truth, -1 under Flip, 0 under Blind, place = +1 where 1 stands first, else -1;
-    error_slope = a, cue_slope = g + h, place_slope = s / 2. There is no intercept: candidates without
-    errors, labels and places are alike. A text that carries the label LLM against one labelled TradML is at
+    error_slope = a, cue_slope = g + h, place_slope = s / 2. There is no intercept: the undamaged
+    text is always of one paraphrase and the damaged one of the other, so that a taste for one of the two, or
+    for length, is part of error_slope. A text that carries the label LLM against one labelled TradML is at
     even odds with it, both places alike, where its errors are more by cue_slope / error_slope: that is the
     price, of the pair of labels against no labels. Taking the label from one candidate and giving it to
     the other moves the judge by twice as much. It is below 0 for a judge that likes the other label better,

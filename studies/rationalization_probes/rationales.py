@@ -41,7 +41,8 @@ PROBE_FAMILY: Mapping[str, str] = {
 }
 """Which descriptors a probe's rationales are compared with; a probe that is not here shows no cue.
 
-Under every label probe the favoured descriptor is that of the LLM label. The paper favours [1,2] under
+Under Truth, Flip and `relabel_llm` the favoured descriptor is that of the LLM label, under `relabel_tradml`,
+which shows no other, that of TradML. The paper favours [1,2] under
 Truth, where 1 is labelled LLM, and [2,1] under Flip, where 2 is: the same label, in another place.
 """
 
@@ -374,9 +375,12 @@ def descriptor_pairs(rationales: Rationales) -> dict[str, list[tuple[str, str]]]
 
 
 def _wordings(probe: str, descriptors: Descriptors) -> Sequence[tuple[str, str]]:
+    """The descriptors of a probe's family, the cue's first: where only TradML is shown, that is the cue."""
     family = PROBE_FAMILY[probe]
     if not descriptors.get(family):
         raise ValueError(f"probe {probe!r} needs descriptors of {family!r}, and there are none: give some")
+    if probe == "relabel_tradml":
+        return [(opposite, favoured) for favoured, opposite in descriptors[family]]
     return descriptors[family]
 
 
@@ -429,7 +433,7 @@ def _against_half(
 ) -> dict[str, float]:
     """The test of a mean of `alpha` against 0.5; ``mde`` is a departure from 0.5."""
     # Twice the departure, which spans [-1, 1], as the minimum detectable effect takes it.
-    tested = signed_test(2 * scores - 1, told, rng, inference)
+    tested = signed_test(2 * scores - 1, told, rng, inference, graded=True)
     return tested | {"mde": tested["mde"] / 2} if tested else {}
 
 
@@ -448,7 +452,9 @@ def _effect_row(
     """The mean of a signed, paired effect with its interval and test."""
     generator = named_generator(entropy, quantity, *names.values())
     found = estimate(share, _with_ones(effects), told, generator, inference, (-1, 1))
-    return row(quantity, names, told, part, found) | signed_test(effects, told, generator, inference)
+    return row(quantity, names, told, part, found) | signed_test(
+        effects, told, generator, inference, graded=True
+    )
 
 
 def _with_ones(values: Array) -> Array:

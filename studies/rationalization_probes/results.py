@@ -36,6 +36,9 @@ GATE_KINDS: Mapping[str, tuple[str, str]] = {
 }
 """By task: the pairs that the competence gate asks about."""
 
+NOT_ASKED = "not asked"
+"""The gate of a scheme that was shown no damaged pair, and so can't have passed."""
+
 SAME_GATE = {"pbp_grafted": "pbp_once"}
 """A scheme that asks nothing else than another where there is no cue, and so has its gate."""
 
@@ -106,28 +109,33 @@ Gates = Mapping[tuple[str, str, str], Competence]
 
 
 def gate_checks(study: Study) -> dict[tuple[str, str, str], Competence]:
-    """The competence gate of each judge, scheme and task that was run."""
+    """The competence gate of each judge, scheme and task that was asked about damaged pairs."""
     found = {}
     for task in GATE_KINDS:
         ran = study.judgements[study.judgements["kind"].map(_task) == task]
         for judge, scheme in ran[["judge", "scheme"]].drop_duplicates().itertuples(index=False):
-            rng = study.rng("competence", judge, scheme, *([] if task == "summary" else [task]))
             asked = gate_rows(study, judge, scheme, task)
+            if not (asked["kind"] == "damage").any():
+                continue
+            rng = study.rng("competence", judge, scheme, *([] if task == "summary" else [task]))
             found[judge, scheme, task] = competence(asked, rng, study.inference, can_tie=scheme != "forced")
     return found
 
 
 def gate_rows(study: Study, judge: str, scheme: str, task: str) -> pd.DataFrame:
-    """The Blind judgements that the gate looks at, their kinds named as it names them."""
+    """The Blind judgements that the gate looks at, their kinds named as it names them.
+
+    Of damaged pairs, those of the levels that all schemes of the judge were asked about: a scheme that is
+    asked about three errors alone would pass more easily than one that is asked about one as well.
+    """
     rows = study.judgements
     damage, equal = GATE_KINDS[task]
-    return rows[
-        (rows["stage"] == "first")
-        & (rows["probe"] == "blind")
-        & (rows["judge"] == judge)
-        & (rows["scheme"] == SAME_GATE.get(scheme, scheme))
-        & rows["kind"].isin([damage, equal])
-    ].assign(kind=lambda asked: asked["kind"].map({damage: "damage", equal: "equal"}))
+    blind = rows[(rows["stage"] == "first") & (rows["probe"] == "blind") & (rows["judge"] == judge)]
+    levels = blind[blind["kind"] == damage].groupby("scheme")["level"].unique()
+    common = set.intersection(*map(set, levels)) if len(levels) else set()
+    wanted = (blind["kind"] == equal) | ((blind["kind"] == damage) & blind["level"].isin(common))
+    mine = blind[wanted & (blind["scheme"] == SAME_GATE.get(scheme, scheme))]
+    return mine.assign(kind=mine["kind"].map({damage: "damage", equal: "equal"}))
 
 
 def _task(kind: object) -> str:
@@ -147,7 +155,7 @@ def finisher(study: Study, gates: Gates) -> Callable[..., pd.DataFrame]:
         rows = rows.reindex(columns=[*COLUMNS, *own])
         rows[list(TEXTS)] = rows[list(TEXTS)].astype(object).fillna("")
         asked = zip(rows["judge"], rows["scheme"], rows["kind"].map(_task), strict=True)
-        gate = [verdicts.get(cell, "") for cell in asked]
+        gate = [verdicts.get(cell, NOT_ASKED if cell[1] else "") for cell in asked]
         rows = rows.assign(
             profile=study.profile,
             fingerprint=rows["judge"].map(lambda judge: " ".join(marks.get(judge, ()))),

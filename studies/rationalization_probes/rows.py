@@ -38,15 +38,23 @@ def estimate(
 
 
 def signed_test(
-    effects: Array, used: pd.DataFrame, rng: np.random.Generator, inference: Inference
+    effects: Array,
+    used: pd.DataFrame,
+    rng: np.random.Generator,
+    inference: Inference,
+    *,
+    graded: bool = False,
 ) -> dict[str, float]:
-    """P-value and detectable effect of a signed effect, given row by row; nan for no rows."""
+    """P-value and detectable effect of a signed effect, given row by row; nan for no rows.
+
+    ``graded`` tells effects that are a matter of degree from those that are there or not.
+    """
     if len(effects) == 0:
         return {}
     counts, sums = cluster_sums(np.column_stack([np.ones(len(effects)), effects]), used["cluster"]).T
     return {
         "p": sign_flip_test(sums, inference.permutations, rng),
-        "mde": minimum_detectable_effect(cluster_contributions(sums, counts), inference.alpha),
+        "mde": minimum_detectable_effect(cluster_contributions(sums, counts), inference.alpha, graded=graded),
     }
 
 

@@ -98,7 +98,7 @@ def all_tables(study: Study, inputs: Inputs) -> Iterator[tuple[str, pd.DataFrame
     yield "grafting", finish(grafting.grafting(study.judgements, study.rng("grafting"), study.inference))
     answers = one_frame(competence_rows(study, gates, "answer"))
     yield "cross_task", finish(pd.concat([cross_task_rows(study), answers], ignore_index=True))
-    yield "cost", finish(cost.costs(inputs.responses, inputs.trials, study.rng("cost"), study.inference))
+    yield "cost", finish(cost.costs(inputs.responses, study.judgements, study.rng("cost"), study.inference))
     yield "competence", gate
     turns = pd.DataFrame(protocol_rows(inputs.params, inputs.responses, inputs.trials))
     yield "protocols", finish(turns, "step", "position", "sees", "makes")
@@ -125,7 +125,12 @@ def invariance_rows(study: Study, gate: pd.DataFrame) -> pd.DataFrame:
     pooled = causal.pooled(study.judgements)
     effects = metrics.cue_effects(pooled, study.rng("invariance"), study.inference)
     above = rationales.drift_above_floor(pooled, study.vectors, study.rng("invariance"), study.inference)
-    return causal.invariance(effects, above, gate)
+    found = causal.invariance(effects, above, gate)
+    without = metrics.cue_effects(causal.resting(study.judgements), study.rng("resting"), study.inference)
+    again = rationales.drift_above_floor(
+        causal.resampled(study.judgements), study.vectors, study.rng("again"), study.inference
+    )
+    return causal.with_floors(found, without, again)
 
 
 def scorer_rows(study: Study, inputs: Inputs) -> pd.DataFrame:

@@ -193,8 +193,8 @@ def test_main_says_how_a_removed_block_comes_back(small, monkeypatch, capsys):
 
 
 def test_a_block_that_is_misspelt_is_found_by_the_check(copy, folder):
-    copy.write_text(copy.read_text().replace("    damage:\n", "    damge:\n"))
-    with pytest.raises(ProfileError, match=r"sets\.damge: unknown key; did you mean 'damage'\?"):
+    copy.write_text(copy.read_text().replace("    damage:", "    damge:"))
+    with pytest.raises(ProfileError, match=r"sets\.damge\.kind: missing, .*; did you mean 'damage'\?"):
         apply("smoke", copy, folder)
 
 

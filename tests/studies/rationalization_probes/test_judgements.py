@@ -269,10 +269,11 @@ def test_an_answer_that_follows_its_schema_is_always_read(scheme, kind):
     asked = trial(scheme, "flip", kind=kind, reveal=reveal)
     transcript = play(Protocols(params(), structured=True), asked, obedient)
     told = {
-        step: obedient(step, request)
+        step: (obedient(step, request), "stop")
         for step, request in zip(transcript.steps, transcript.requests, strict=True)
     }
-    rows = read(scheme, reveal=reveal, kind=kind, **told)
+    table = judgements(trials(scheme, reveal=reveal, kind=kind), responses(**told), TEXTS, params())
+    rows = table.to_dict("records")
     assert [row["stage"] for row in rows] == (["first", "reveal", "control"] if reveal else ["first"])
     assert {row["status"] for row in rows} == {"ok"}
     # the least of each: the first verdict that is allowed, or scores of 1 for both

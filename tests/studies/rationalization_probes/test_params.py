@@ -108,7 +108,7 @@ def set_to(document, key, value):
         (
             "sets.equal_pbp.kind",  # its name is no kind
             None,
-            "sets.equal_pbp.kind: missing; the set's name is none of the kinds: equal, identical, ",
+            "sets.equal_pbp.kind: missing, and the set's name is not the kind of its items; ",
         ),
         ("questions.source", "external", "questions.path: null, but source is external; name a folder"),
         ("questions.columns", {"qestion": "q"}, "questions.columns.qestion: unknown key; did you mean"),
@@ -131,9 +131,8 @@ def test_an_impossible_value_is_one_line_with_its_key(document, key, value, said
 def test_a_set_whose_name_is_no_kind_says_its_kind(document):
     sets = document[NAME]["sets"]
     sets["equl"] = sets.pop("equal")
-    assert message(document).startswith(
-        f"params.yaml: {NAME}.sets.equl.kind: missing; the set's name is none"
-    )
+    told = "missing, and the set's name is not the kind of its items; did you mean 'equal'?"
+    assert message(document) == f"params.yaml: {NAME}.sets.equl.kind: {told}"
     sets["equl"]["kind"] = "equal"
     section = parse_section(document, NAME, Section, parse_common(document))
     assert section.sets["equl"].kind_of("equl") == "equal"
