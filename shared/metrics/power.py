@@ -33,7 +33,7 @@ def minimum_detectable_effect(
     float
         Positive, and for whole units never below `minimum_detectable_share`: with few moved clusters their
         spread is small, or nothing, and yet no test could have found them. nan where no number of moved
-        clusters is enough.
+        clusters is enough, and for degrees where all clusters agree to the last digit.
 
     Notes
     -----
@@ -55,7 +55,7 @@ def minimum_detectable_effect(
     by_spread = noncentrality * effects.std(ddof=1) / np.sqrt(n)
     share = minimum_detectable_share(n, alpha, power)
     if graded:
-        return float(by_spread) if np.isfinite(share) else float("nan")
+        return float(by_spread) if by_spread > 1e-12 and np.isfinite(share) else float("nan")
     return float(np.maximum(by_spread, share))
 
 

@@ -159,9 +159,9 @@ def _frame(axes: Axes, places: Sequence[Place]) -> tuple[float, float]:
 
 
 def _reach(rows: Sequence[dict[str, Any]]) -> float:
-    """Beyond the farthest end of an interval, with some room."""
+    """Beyond the farthest end of an interval, and of the ground, with some room."""
     ends = pd.Series([row[end] for row in rows for end in ("value", "ci_low", "ci_high")]).abs()
-    farthest = pd.Series([ends.max(), 0.05]).max()
+    farthest = pd.Series([ends.max(), floor_of(rows), 0.05]).max()
     return min(1.25 * float(farthest), 1.12)
 
 

@@ -63,3 +63,12 @@ def test_contributions_of_unequal_clusters():
     # Equal clusters: simply their means.
     assert cluster_contributions([1, 2], [4, 4]) == pytest.approx([0.25, 0.5])
     assert np.isnan(cluster_contributions([0.0], [0])).all()
+
+
+def test_a_distance_has_no_share_of_clusters_that_must_move():
+    """Twelve documents that each drift by about 0.03: a whole unit's limit, 0.58, would be absurd."""
+    drifts = np.random.default_rng(0).normal(0.03, 0.01, 12)
+    graded = minimum_detectable_effect(drifts, graded=True)
+    assert 0 < graded < 0.03 < minimum_detectable_effect(drifts) == minimum_detectable_share(12)
+    assert np.isnan(minimum_detectable_effect(drifts[:4], graded=True))  # 2 / 2^4 > 0.05: none can be found
+    assert np.isnan(minimum_detectable_effect(np.full(12, 0.03), graded=True))

@@ -60,7 +60,7 @@ def calls_of(judgements: pd.DataFrame) -> pd.DataFrame:
     """As the stage ``judge`` writes them, each answer of 2 tokens after a prompt of 10, 4 of them cached."""
     asked = judgements.drop_duplicates(["judge", "trial", "stage"])
     rows = [
-        {"judge": row.judge, "trial": row.trial, "step": step, "error": None}
+        {"judge": row.judge, "trial": row.trial, "step": step, "key": f"{row.trial}|{step}", "error": None}
         for row in asked.itertuples()
         for step in (steps_of(row.scheme) if row.stage == "first" else [row.stage])
     ]

@@ -38,8 +38,19 @@ def failed(of: dict[str, object]) -> dict[str, object]:
     return {**call(of, "failed", np.nan, np.nan, np.nan, np.nan), "key": None, "error": "timed out"}
 
 
+def judged(calls: list[dict[str, object]], *trials: dict[str, object]) -> pd.DataFrame:
+    """A verdict for each judge and trial, but where a call failed or none was made."""
+    rows = []
+    for judge in dict.fromkeys(one["judge"] for one in calls):
+        for of in trials:
+            mine = [one for one in calls if (one["judge"], one["trial"]) == (judge, of["trial"])]
+            came = bool(mine) and not any(one["error"] for one in mine)
+            rows.append({**of, "judge": judge, "stage": "first", "status": "ok" if came else "failed"})
+    return pd.DataFrame(rows)
+
+
 def found_of(calls: list[dict[str, object]], *trials: dict[str, object]) -> pd.DataFrame:
-    return costs(pd.DataFrame(calls), pd.DataFrame(list(trials)), np.random.default_rng(2), QUICK)
+    return costs(pd.DataFrame(calls), judged(calls, *trials), np.random.default_rng(2), QUICK)
 
 
 def row(found: pd.DataFrame, quantity: str, scheme: str) -> pd.Series:
@@ -125,7 +136,8 @@ def test_tokens_that_are_not_told_are_not_taken_for_none():
     assert np.isnan(row(found, "computed_tokens", "forced")["value"])
     assert row(found, "computed_tokens", "forced")["n_unparsed"] == 2
     assert row(found, "prompt_tokens", "forced")["value"] == 150
-    half = decisions_of(pd.DataFrame([*PBP[:2], {**PBP[2], "seconds": None}]), pd.DataFrame([PBP_A]))
+    calls = [*PBP[:2], {**PBP[2], "seconds": None}]
+    half = decisions_of(pd.DataFrame(calls), judged(calls, PBP_A))
     assert np.isnan(half["seconds"].item()) and half["calls"].item() == 3
 
 
@@ -148,8 +160,19 @@ def test_a_judge_that_answered_nothing_of_this():
 def test_each_judge_is_counted_alone():
     calls = pd.DataFrame(FORCED)
     both = pd.concat([calls, calls.assign(judge="k", seconds=calls["seconds"] * 10)])
-    found = costs(both, pd.DataFrame([A, B]), np.random.default_rng(2), QUICK)
+    found = costs(both, judged(both.to_dict("records"), A, B), np.random.default_rng(2), QUICK)
     assert found.loc[found["quantity"] == "seconds"].set_index("judge")["value"].to_dict() == {
         "j": 2,
         "k": 20,
     }
+
+
+def test_a_protocol_that_breaks_off_does_not_look_cheap():
+    # PBP on b was cut in its notes: one call of 200 tokens, no verdict. Its costs are nobody's mean.
+    calls = FORCED + PBP
+    judgements = judged(calls, A, B, PBP_A, PBP_B)
+    judgements.loc[judgements["trial"] == PBP_B["trial"], "status"] = "truncated"
+    found = costs(pd.DataFrame(calls), judgements, np.random.default_rng(2), QUICK)
+    assert values(found, "pbp_once") == [3, 200, 80, 80, 4]  # a's alone: 100 + 50 + 50, ...
+    assert row(found, "failure_rate", "pbp_once")["value"] == 0.5
+    assert row(found, "calls", "pbp_once")["n_unparsed"] == 1

@@ -78,25 +78,24 @@ def test_changing_all_signs_mirrors_the_figure():
         assert (-x_back, -y_back) == pytest.approx((x, y))
 
 
-def test_the_ground_is_the_floor_or_what_can_be_detected():
+def test_the_ground_is_the_floor_of_what_passed_and_nothing_without_one():
     rows = scripted_tables.invariance(floor=0.2)
     assert ground(drawn(rows)) == pytest.approx((-0.2, -0.2, 0.4, 0.4))
     assert "cue-invariant (within the noise floor)" in words(drawn(rows))
-    rows[["floor_low", "floor_high"]] = float("nan")
-    rows["mde"] = 0.3
-    assert ground(drawn(rows)) == pytest.approx((-0.3, -0.3, 0.6, 0.6))
-    assert "smaller shifts can't be detected" in words(drawn(rows))
-    rows["mde"] = float("nan")
-    assert "cue-invariant (" not in words(drawn(rows)) and not drawn(rows).axes[0].patches
+    # What can't be detected is not invariant: without a floor no ground is drawn, whatever the MDE.
+    unasked = rows.assign(floor_low=float("nan"), floor_high=float("nan"), mde=0.3)
+    assert "cue-invariant (" not in words(drawn(unasked)) and not drawn(unasked).axes[0].patches
+    nobody = rows.assign(gate="failed")
+    assert "cue-invariant (" not in words(drawn(nobody)) and not drawn(nobody).axes[0].patches
 
 
-def test_the_floor_is_the_median_and_at_most_1():
-    def row(low, high, mde=math.nan):
-        return {"floor_low": low, "floor_high": high, "mde": mde}
+def test_the_floor_is_the_least_and_at_most_1():
+    def row(low, high):
+        return {"floor_low": low, "floor_high": high}
 
-    assert floor_of([row(-0.1, 0.05), row(0.0, 0.3), row(-0.2, 0.1)]) == (0.2, "floor")
-    assert floor_of([row(math.nan, math.nan, 7.0)]) == (1, "mde")
-    assert math.isnan(floor_of([row(math.nan, math.nan)])[0])
+    assert floor_of([row(-0.1, 0.05), row(0.0, 0.3), row(-0.2, 0.1)]) == 0.1
+    assert floor_of([row(-2.0, 0.0)]) == 1
+    assert math.isnan(floor_of([row(math.nan, math.nan)])) and math.isnan(floor_of([]))
 
 
 def test_what_is_undefined_is_named_and_not_placed():

@@ -13,6 +13,7 @@ from studies.rationalization_probes.outcome_tables import (
     shift_rows,
     with_floor,
 )
+from studies.rationalization_probes.pairing import as_floor
 from studies.rationalization_probes.tables import effect_rows
 from tests.studies.rationalization_probes.scripted_judgements import all_arms, every_arm, judgement
 from tests.studies.rationalization_probes.scripted_study import cell, finished, study_of
@@ -73,9 +74,11 @@ def test_codings_of_a_flip(sound):
 
 @pytest.mark.parametrize("probe", ["truth", "flip", "placebo"])
 def test_the_floor_is_what_an_empty_line_moves(sound, probe):
-    # Every eighth of 16 documents went from Tie to 1 when a line without information was added.
+    # Every eighth of 16 documents went from Tie to 1 when a line without information was added: towards the
+    # candidate that carries the cue under Truth, away from it where 2 does.
     table = probe_rows(sound, probe)
-    for quantity, moved in {"lds": 1 / 8, "shift_tie": -1 / 8, "ols": 0, "ts": 0, "lao": 1}.items():
+    towards = {"lds": 1 / 8, "ols": 0, "lao": 1} if probe == "truth" else {"lds": 0, "ols": 1 / 8, "lao": 0}
+    for quantity, moved in (towards | {"shift_tie": -1 / 8, "ts": 0}).items():
         row = cell(table, quantity, scheme="scot", coding="carrier")
         assert row["floor_value"] == moved
         # Of two moved documents an eighth of the resamples have none, in which LAO is undefined.
@@ -89,8 +92,9 @@ def test_the_floor_is_what_an_empty_line_moves(sound, probe):
 
 def test_a_floor_is_of_the_same_kind_of_pairs(asked_all):
     # Two samples were shown no empty line: the equal pairs' floor is not theirs.
-    moved = shift_rows(asked_all, "truth", "carrier", ["equal", "samples"])
-    floored = with_floor(moved, shift_rows(asked_all, "empty", "carrier", ["equal"]))
+    moved = shift_rows(asked_all, asked_all.of(["equal", "samples"], "blind", "truth"), "carrier")
+    resting = as_floor(asked_all.of(["equal"], "blind", "empty", "truth"), "truth")
+    floored = with_floor(moved, shift_rows(asked_all, resting, "carrier"))
     assert len(floored) == len(moved)
     assert floored.loc[floored["kind"] == "samples", "floor_value"].isna().all()
     assert cell(floored, "lds", kind="equal", scheme="scot")["floor_value"] == 0.25
@@ -153,13 +157,14 @@ def test_relabelling_by_hand(asked_all):
     table = relabel_rows(asked_all)
     effects = {
         condition: cell(table, "cue_effect", condition=condition)["value"]
-        for condition in ("relabel_llm", "relabel_tradml")
+        for condition in ("relabel_llm", "relabel_tradml", "relabel_contrast")
     }
-    assert effects == {"relabel_llm": 0, "relabel_tradml": -1}
+    # One label against the other, on the same text: all against none.
+    assert effects == {"relabel_llm": 0, "relabel_tradml": -1, "relabel_contrast": 1}
     shares = table[(table["quantity"] == "share_12") & (table["scheme"] == "forced")].set_index("condition")
     assert shares["value"].to_dict() == {"blind": 1, "relabel_llm": 1, "relabel_tradml": 0}
     assert set(shares["system"]) == {"textrank"}
-    assert set(table["condition"]) == {"blind", "relabel_llm", "relabel_tradml"}
+    assert set(table["condition"]) == {"blind", "relabel_llm", "relabel_tradml", "relabel_contrast"}
 
 
 def test_answers_are_a_table_of_their_own(asked_all):

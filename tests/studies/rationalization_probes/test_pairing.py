@@ -1,7 +1,7 @@
 import pandas as pd
 import pytest
 
-from studies.rationalization_probes.pairing import cued_cells, of_stage, paired
+from studies.rationalization_probes.pairing import as_floor, cued_cells, of_stage, paired
 from tests.studies.rationalization_probes.scripted_judgements import judgement
 
 
@@ -87,3 +87,17 @@ def test_cells_are_named_by_judge_scheme_kind_and_probe():
     found = {names["probe"]: (names, len(cell)) for names, cell in cued_cells(frame(*rows))}
     expected = {"judge": "judge", "scheme": "scot", "kind": "equal"}
     assert found == {probe: (expected | {"probe": probe}, 2) for probe in ("flip", "truth")}
+
+
+def test_the_floor_stands_on_the_cues_own_candidate():
+    """The empty line carries nothing: its carrier is a place holder, and the cue's takes its place."""
+    rows = frame(
+        judgement("d0", "tie"),
+        judgement("d0", "1", probe="empty") | {"carrier": 1},
+        judgement("d0", "2", probe="flip") | {"carrier": 2},
+    )
+    floor = as_floor(rows, "flip")
+    assert sorted(floor["probe"]) == ["blind", "flip"]
+    standing = floor[floor["probe"] == "flip"].iloc[0]
+    assert (standing["verdict"], standing["carrier"]) == ("1", 2)
+    assert as_floor(rows[rows["probe"] != "empty"], "flip").empty
