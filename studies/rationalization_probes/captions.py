@@ -218,7 +218,9 @@ TEXTS: Mapping[str, Text] = {
         "Means over the first decision on equal pairs under Blind, with all of its turns; the ratio is to "
         "the forced choice, item by item. A request that two trials share is counted for each, as if asked "
         "alone. Seconds are those of the run that paid. The failure rate is the share of trials without a "
-        "verdict.",
+        "verdict. What schemes share of a prompt is computed for the one that asks first, and whatever else "
+        "ran on the machine slowed some calls: calls, prompt and completion tokens compare schemes, computed "
+        "tokens and seconds hardly do.",
     ),
     "protocols": Text(
         "Figure 1: the protocols that ran",

@@ -150,12 +150,13 @@ def finisher(study: Study, gates: Gates) -> Callable[..., pd.DataFrame]:
     """Adds the paper's numbers, the gate, and what the rows rest on; a table may name columns of its own."""
     marks = study.judgements.dropna(subset="fingerprint").groupby("judge")["fingerprint"].unique()
     verdicts = {cell: gate.verdict for cell, gate in gates.items()}
+    known = set(pages.SCHEME_NAMES) - {""}
 
     def finish(rows: pd.DataFrame, *own: str) -> pd.DataFrame:
         rows = rows.reindex(columns=[*COLUMNS, *own])
         rows[list(TEXTS)] = rows[list(TEXTS)].astype(object).fillna("")
         asked = zip(rows["judge"], rows["scheme"], rows["kind"].map(_task), strict=True)
-        gate = [verdicts.get(cell, NOT_ASKED if cell[1] else "") for cell in asked]
+        gate = [verdicts.get(cell, NOT_ASKED if cell[1] in known else "") for cell in asked]
         rows = rows.assign(
             profile=study.profile,
             fingerprint=rows["judge"].map(lambda judge: " ".join(marks.get(judge, ()))),

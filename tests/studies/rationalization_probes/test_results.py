@@ -115,6 +115,8 @@ def two_tasks():
         ({"kind": "qa_damage", "n_clusters": 3}, "failed", "instrument check; too few to conclude"),
         ({"kind": None}, "passed", ""),  # rows over all kinds go by the summaries' gate
         ({"scheme": "forced"}, "not asked", "gate not asked"),
+        ({"scheme": ""}, "", ""),  # of no scheme, and so of no gate
+        ({"scheme": float("nan"), "judge": float("nan")}, "", ""),  # as where a frame has no such column
     ],
 )
 def test_rows_are_marked_by_their_own_tasks_gate_and_by_their_documents(two_tasks, changes, gate, note):
