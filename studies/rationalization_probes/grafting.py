@@ -128,11 +128,11 @@ def _asked_in_all(arms: dict[str, pd.DataFrame]) -> tuple[pd.DataFrame, dict[str
 
 
 def _carrier_picked(pairs: pd.DataFrame, verdicts: pd.Series) -> Array:
-    return (verdicts == pairs["carrier"].astype(int).astype(str)).to_numpy(dtype=float)
+    return np.asarray(verdicts == pairs["carrier"].astype(int).astype(str), dtype=float)
 
 
 def _tied(pairs: pd.DataFrame, verdicts: pd.Series) -> Array:
-    return (verdicts == "tie").to_numpy(dtype=float)
+    return np.asarray(verdicts == "tie", dtype=float)
 
 
 def _row(

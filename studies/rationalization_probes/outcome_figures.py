@@ -9,6 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
+from shared.frames import rows_of
 from shared.reporting.figures import GREY, INK
 from shared.reporting.tables import NOT_AVAILABLE
 from studies.rationalization_probes.drawing import (
@@ -131,7 +132,7 @@ def _revised(axes: Axes, rows: pd.DataFrame, schemes: Sequence[str]) -> None:
 
 def _stack(axes: Axes, x: float, cell: pd.DataFrame) -> None:
     """One bar: the directions add up to the revision rate, which carries the interval."""
-    total = {str(name): value for name, value in cell.loc["revision_rate"].items()}
+    [total] = rows_of(cell.loc[["revision_rate"]])
     colour = ink(total["gate"])
     if total["gate"] == "failed":
         hatch(axes, x, 0.14)
