@@ -26,7 +26,6 @@ from studies.rationalization_probes.documents import (
     raise_for,
     visible,
 )
-from studies.rationalization_probes.embedding import encoder_id
 from studies.rationalization_probes.params import DAMAGED, KINDS, Kind, Section, TrialSet
 from studies.rationalization_probes.selection import select
 
@@ -358,7 +357,6 @@ def _with_ids_of_their_own(answers: list[Item], items: list[Item]) -> list[Item]
 
 def main() -> None:
     common, section = load_params("rationalization_probes", Section)
-    encoder_id(section.rationales.encoder)  # an encoder that is not there is told before any judge is asked
     items, documents = build(section, Path(common.data.external_dir), common.seed)
     ITEMS.parent.mkdir(parents=True, exist_ok=True)
     items.to_parquet(ITEMS, index=False)
