@@ -275,7 +275,7 @@ ABSENT: Mapping[str, str] = {
     "table_10_identical": "params have no set `identical`",
     "revision": "no set in params has `reveal: true`",
     "cue_effects": "no set in params has a cue",
-    "competence": "there are no judgements",
+    "competence": "params have no set of damaged pairs",
     "spans": "no set in params has a PBP scheme",
     "answers": "there are no judgements",
 }

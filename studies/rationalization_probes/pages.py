@@ -210,8 +210,9 @@ def _tested_rows(rows: pd.DataFrame) -> Iterator[str]:
 
 
 def _equal_rows(rows: pd.DataFrame) -> Iterator[str]:
-    """Equal pairs alone, where the CSV has every kind."""
-    yield from _tested_rows(rows[rows["kind"] == "equal"])
+    """Equal pairs alone where there are any, since the CSV has every kind; else all rows."""
+    equal = rows[rows["kind"] == "equal"]
+    yield from _tested_rows(equal if len(equal) else rows)
 
 
 def _protocol_lines(rows: pd.DataFrame) -> Iterator[str]:
