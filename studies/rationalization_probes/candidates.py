@@ -12,9 +12,11 @@ from studies.rationalization_probes.documents import (
     Document,
     DocumentError,
     Row,
+    collect,
     json_lines,
+    made_of,
     raise_for,
-    text_of,
+    required,
 )
 from studies.rationalization_probes.params import CANDIDATE_COLUMNS, Candidates
 
@@ -62,28 +64,24 @@ def _with_pair(document: Document, written: Mapping[str, str], systems: Sequence
 def _rows(path: Path) -> list[Row]:
     if not path.is_file():
         raise DocumentError(f"{path}: absent; documents.candidates.path names a .jsonl file")
-    lines = list(json_lines(path))
-    raise_for([line for line in lines if isinstance(line, str)], of="candidates")
-    return [line for line in lines if not isinstance(line, str)]
+    rows, problems = collect(json_lines(path))
+    raise_for(problems, of="candidates")
+    return rows
 
 
 def _texts(rows: Iterable[Row], settings: Candidates) -> Texts:
-    texts: dict[str, dict[str, str]] = defaultdict(dict)
-    problems = []
-    for where, row in rows:
-        value = {key: row.get(column) for key, column in settings.columns.items()}
-        try:
-            document, system, text = (_there(value, key, settings) for key in CANDIDATE_COLUMNS)
-        except ValueError as error:
-            problems.append(f"{where}: {error}")
-        else:
-            texts[document].setdefault(system, text)
+    written, problems = made_of(rows, lambda row: _written(row, settings.columns))
     raise_for(problems, of="candidates")
+    texts: dict[str, dict[str, str]] = defaultdict(dict)
+    for document, system, text in written:
+        texts[document].setdefault(system, text)
     return texts
 
 
-def _there(value: Mapping[str, Any], key: str, settings: Candidates) -> str:
-    text = text_of(value, key)
-    if text is None:
-        raise ValueError(f"{key} (column {settings.columns[key]!r}) is empty")
-    return text
+def _written(row: Mapping[str, Any], columns: Mapping[str, str]) -> tuple[str, str, str]:
+    """Document, system and text of a row; ValueError says what is wrong with it."""
+    value = {key: row.get(column) for key, column in columns.items()}
+    document, system, text = (
+        required(value, key, f" (column {columns[key]!r})") for key in CANDIDATE_COLUMNS
+    )
+    return document, system, text

@@ -69,7 +69,7 @@ def pooled(judgements: pd.DataFrame) -> pd.DataFrame:
         `metrics.FAMILY_PROBES`, so that `metrics.cue_effects` and `rationales.drift_above_floor` estimate
         the mean effect over all three. All cues of a document stay in one cluster.
     """
-    rows = judgements[(judgements["kind"] == FAMILY_KIND) & _is_scheme(judgements)]
+    rows = _of_family(judgements)
     return rows.assign(probe=rows["probe"].replace(dict.fromkeys(FAMILY_PROBES, POOLED)))
 
 
@@ -86,14 +86,14 @@ def resting(judgements: pd.DataFrame) -> pd.DataFrame:
         As `pooled`, but under `POOLED` stands, for each cue of `metrics.FAMILY_PROBES`, the judgement under
         ``empty`` with that cue's carrier. `metrics.cue_effects` of it is the outcome's floor.
     """
-    rows = judgements[(judgements["kind"] == FAMILY_KIND) & _is_scheme(judgements)]
+    rows = _of_family(judgements)
     floors = [as_floor(rows, probe) for probe in FAMILY_PROBES]
     return pooled(pd.concat(floors, ignore_index=True).drop_duplicates(["trial", "probe", "carrier"]))
 
 
 def resampled(judgements: pd.DataFrame) -> pd.DataFrame:
     """Blind's second answer in the place of a cue: `drift_above_floor` of it is the rationale's floor."""
-    rows = judgements[(judgements["kind"] == FAMILY_KIND) & _is_scheme(judgements)]
+    rows = _of_family(judgements)
     return rows[rows["probe"].isin(["blind", "empty", "resample"])].replace({"probe": {"resample": POOLED}})
 
 
@@ -158,6 +158,11 @@ def invariance(
     judged = parts["outcome_shift"][["judge", "scheme"]]
     found = [_of_each(judged, part).assign(quantity=quantity) for quantity, part in parts.items()]
     return _together(pd.concat(found, ignore_index=True), ["judge", "scheme"])
+
+
+def _of_family(judgements: pd.DataFrame) -> pd.DataFrame:
+    """The pairs and schemes that the family is about, under every probe."""
+    return judgements[(judgements["kind"] == FAMILY_KIND) & _is_scheme(judgements)]
 
 
 def _is_scheme(rows: pd.DataFrame) -> pd.Series:

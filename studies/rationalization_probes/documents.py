@@ -6,7 +6,7 @@ import hashlib
 import json
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from dataclasses import field as attribute
 from itertools import pairwise
@@ -42,6 +42,7 @@ class HasField(Protocol):
 
 
 D = TypeVar("D", bound=HasField)
+T = TypeVar("T")
 
 
 class DocumentError(UserError):
@@ -118,15 +119,11 @@ def load(settings: Documents, external_dir: Path, embedded: Path = EMBEDDED) -> 
     rows, problems, provenance = _read(settings, external_dir, embedded)
     # The embedded files have columns of their own; those that the params name are of the user's files.
     mapped = {} if settings.source == "embedded" else settings.columns
-    columns = _columns(mapped, rows)
-    documents = []
-    for where, row in rows:
-        try:
-            documents.append(_document(row, columns, provenance))
-        except ValueError as error:
-            problems.append(f"{where}: {error}")
+    columns = columns_of(mapped, rows, REQUIRED, OPTIONAL, "document")
+    documents, unusable = made_of(rows, lambda row: _document(row, columns, provenance))
+    problems += unusable
     problems += _length_problems(documents, settings.tokens.min, settings.tokens.max)
-    problems += _duplicates(documents)
+    problems += duplicates(((document.id, document.text) for document in documents), "text")
     problems += _text_problems(documents)
     if not rows and not problems:
         problems.append(
@@ -140,7 +137,7 @@ def load_embedded(folder: Path = EMBEDDED) -> list[Document]:
     """The embedded documents, whatever source the params name: their damage ladder tests any judge."""
     rows, problems = _read_path(folder)
     raise_for(problems)
-    return [_document(row, _columns({}, rows), "llm") for _, row in rows]
+    return [_document(row, columns_of({}, rows, REQUIRED, OPTIONAL, "document"), "llm") for _, row in rows]
 
 
 def visible(text: str) -> str:
@@ -217,17 +214,18 @@ def _read_path(path: Path) -> tuple[list[Row], list[str]]:
     files = [path] if path.is_file() else sorted(f for f in path.glob("*") if f.is_file())
     lines = [f for f in files if f.suffix == ".jsonl"]
     if lines:  # text files beside them are notes about the data
-        return _collect(row for file in lines for row in json_lines(file))
+        return collect(row for file in lines for row in json_lines(file))
     texts = [f for f in files if f.suffix in TEXT_SUFFIXES and f.stem.lower() != "readme"]
     if texts:
-        return _collect(_text_file(file) for file in texts)
+        return collect(_text_file(file) for file in texts)
     raise DocumentError(
         f"{path}: no documents there; documents.path names a folder of .txt, .md or .jsonl files, "
         "or one such file, below data.external_dir"
     )
 
 
-def _collect(rows: Iterable[Row | str]) -> tuple[list[Row], list[str]]:
+def collect(rows: Iterable[Row | str]) -> tuple[list[Row], list[str]]:
+    """The rows that could be read, and what is wrong with the others."""
     good: list[Row] = []
     problems: list[str] = []
     for row in rows:
@@ -288,18 +286,30 @@ def _read_hub(dataset: str, revision: str, split: str) -> list[Row]:
     return [(f"{dataset}[{at}]", row) for at, row in enumerate(rows)]
 
 
-def _columns(mapped: Mapping[str, str], rows: Sequence[Row]) -> dict[str, str]:
+def made_of(rows: Iterable[Row], make: Callable[[Mapping[str, Any]], T]) -> tuple[list[T], list[str]]:
+    """What ``make`` makes of each row, and what is wrong with the rows that it refuses by a ValueError."""
+    made, problems = list[T](), list[str]()
+    for where, row in rows:
+        try:
+            made.append(make(row))
+        except ValueError as error:
+            problems.append(f"{where}: {error}")
+    return made, problems
+
+
+def columns_of(
+    mapped: Mapping[str, str], rows: Sequence[Row], required: Sequence[str], optional: Sequence[str], of: str
+) -> dict[str, str]:
     """Which column holds what: the one of that name unless the params say otherwise.
 
     A column that must be there, or that the params name by another word, is absent by mistake.
     """
-    columns: dict[str, str] = {key: key for key in REQUIRED + OPTIONAL}
-    columns.update(mapped)
+    columns = {key: key for key in (*required, *optional)} | dict(mapped)
     present = {column for _, row in rows for column in row}
     for key, column in columns.items():
-        if rows and column not in present and (key in REQUIRED or key != column):
+        if rows and column not in present and (key in required or key != column):
             raise DocumentError(
-                f"documents.columns.{key}: no document has a column {column!r}; "
+                f"{of}s.columns.{key}: no {of} has a column {column!r}; "
                 f"there are: {', '.join(sorted(present))}"
             )
     return columns
@@ -311,8 +321,8 @@ def _document(row: Mapping[str, Any], columns: Mapping[str, str], provenance: st
     if isinstance(value["id"], int) and not isinstance(value["id"], bool):
         value["id"] = str(value["id"])
     return Document(
-        id=text_of(value, "id") or _missing("id"),
-        text=text_of(value, "text") or _missing("text"),
+        id=required(value, "id"),
+        text=required(value, "text"),
         provenance=provenance,
         field=text_of(value, "field") or "",
         summary=text_of(value, "summary"),
@@ -337,8 +347,12 @@ def text_of(value: Mapping[str, Any], key: str) -> str | None:
     return text.replace("\r\n", "\n").replace("\r", "\n").strip() if visible(text) else None
 
 
-def _missing(key: str) -> str:
-    raise ValueError(f"{key} is empty")
+def required(value: Mapping[str, Any], key: str, where: str = "") -> str:
+    """A text that must be there; ``where`` says in the error where it was looked for."""
+    text = text_of(value, key)
+    if text is None:
+        raise ValueError(f"{key}{where} is empty")
+    return text
 
 
 def _samples(value: Any) -> tuple[str, ...]:
@@ -346,7 +360,7 @@ def _samples(value: Any) -> tuple[str, ...]:
         return ()
     if not isinstance(value, list | tuple):
         raise ValueError(f"samples is not a list but {type(value).__name__}")
-    return tuple(text_of({"sample": sample}, "sample") or _missing("a sample") for sample in value)
+    return tuple(required({"a sample": sample}, "a sample") for sample in value)
 
 
 def edits_of(value: Any) -> tuple[Edit, ...]:
@@ -367,18 +381,18 @@ def _length_problems(documents: Iterable[Document], least: int, most: int) -> li
     ]
 
 
-def _duplicates(documents: Iterable[Document]) -> list[str]:
-    """Ids used twice, and texts that look the same: each would count as two clusters."""
+def duplicates(named: Iterable[tuple[str, str]], what: str) -> list[str]:
+    """Ids used twice, and texts (``what`` they are) that look the same: each would count as two clusters."""
     problems = []
     ids: set[str] = set()
     texts: dict[str, str] = {}
-    for document in documents:
-        if (shown := visible(document.id)) in ids:
-            problems.append(f"{document.id}: id used twice")
+    for name, text in named:
+        if (shown := visible(name)) in ids:
+            problems.append(f"{name}: id used twice")
         ids.add(shown)
-        first = texts.setdefault(visible(document.text), document.id)
-        if first != document.id:
-            problems.append(f"{document.id}: same text as {first}")
+        first = texts.setdefault(visible(text), name)
+        if first != name:
+            problems.append(f"{name}: same {what} as {first}")
     return problems
 
 

@@ -13,7 +13,8 @@ from shared.judge.records import STATUSES
 from shared.metrics.competence import Check
 from shared.metrics.resampling import bootstrap, cluster_sums, rate_interval, share
 from studies.rationalization_probes.params import Section
-from studies.rationalization_probes.results import GATE_KINDS, Gates, Study, estimate_row, gate_rows
+from studies.rationalization_probes.results import GATE_KINDS, Gates, Study, gate_rows
+from studies.rationalization_probes.rows import row
 from studies.rationalization_probes.tracing import turns
 
 QUESTIONS = {
@@ -38,7 +39,8 @@ def competence_rows(study: Study, gates: Gates, task: str = "summary") -> Iterat
                 answer["wording"] = f"damaged by {', '.join(map(str, levels))} errors"
                 if task != "summary":
                     answer["kind"] = GATE_KINDS[task][0]
-                yield estimate_row(quantity, names, check.estimate, asked, asked["status"] == "ok") | answer
+                read = asked[asked["status"] == "ok"]
+                yield row(quantity, names, read, asked, check.estimate) | answer
 
 
 def span_rows(study: Study) -> Iterator[dict[str, object]]:
@@ -52,7 +54,7 @@ def span_rows(study: Study) -> Iterator[dict[str, object]]:
         rng = study.rng("spans", *names.values())
         estimate = rate_interval(hits, read["cluster"], rng, study.inference, trials)
         found = {"count": hits.sum() if len(read) else np.nan}
-        yield estimate_row("spans_found_rate", names, estimate, cell, quoted.notna()) | found
+        yield row("spans_found_rate", names, read, cell, estimate) | found
 
 
 def answer_rows(study: Study) -> Iterator[dict[str, object]]:
@@ -64,28 +66,27 @@ def answer_rows(study: Study) -> Iterator[dict[str, object]]:
                 hits, cell["cluster"], study.rng("answers", *names.values(), status), study.inference
             )
             counted = {"count": hits.sum(), "n_unparsed": (cell["status"] != "ok").sum()}
-            every = pd.Series(True, index=cell.index)
-            yield estimate_row(f"{status}_rate", names, estimate, cell, every) | counted
+            yield row(f"{status}_rate", names, cell, cell, estimate) | counted
 
 
 def criteria_rows(study: Study) -> Iterator[dict[str, object]]:
     """The mean score that each criterion got under Blind, on equal pairs (Table 1 defines the criteria)."""
     first = study.judgements[study.judgements["stage"] == "first"]
-    scored = first[(first["probe"] == "blind") & (first["kind"] == "equal")]
-    for names, cell in cells(scored, ("judge", "scheme", "kind", "probe")):
+    blind = first[(first["probe"] == "blind") & (first["kind"] == "equal")]
+    for names, cell in cells(blind, ("judge", "scheme", "kind", "probe")):
         read = cell[cell["scores"].notna()]
-        by_criterion = pd.DataFrame([_mean_scores(row) for row in rows_of(read)], index=read.index)
+        by_criterion = pd.DataFrame([_mean_scores(scored) for scored in rows_of(read)], index=read.index)
         for criterion in by_criterion:
             values = by_criterion[criterion].to_numpy()
             sums = cluster_sums(np.column_stack([np.ones(len(values)), values]), read["cluster"])
             rng = study.rng("criteria", *names.values(), str(criterion))
             estimate = bootstrap(share, sums, rng, study.inference, bounds=(1.0, 5.0))
-            yield estimate_row(f"score_{criterion}", names, estimate, cell, cell["scores"].notna())
+            yield row(f"score_{criterion}", names, read, cell, estimate)
 
 
-def _mean_scores(row: dict[str, object]) -> dict[str, float]:
+def _mean_scores(judgement: dict[str, object]) -> dict[str, float]:
     """Each criterion's mean over the two candidates."""
-    scores: dict[str, dict[str, int]] = json.loads(str(row["scores"]))
+    scores: dict[str, dict[str, int]] = json.loads(str(judgement["scores"]))
     first, second = scores.values()
     return {criterion: (first[criterion] + second[criterion]) / 2 for criterion in first}
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,10 +14,15 @@ from studies.rationalization_probes.documents import (
     Document,
     DocumentError,
     Row,
+    collect,
+    columns_of,
+    duplicates,
     edits_of,
     json_lines,
     ladder_problems,
+    made_of,
     raise_for,
+    required,
     text_of,
     visible,
 )
@@ -83,9 +88,10 @@ def load(settings: Questions, external_dir: Path, embedded: Path = EMBEDDED) -> 
     path = embedded if own else external_dir / (settings.path or "")
     rows, problems = _read(path)
     # The embedded file has columns of its own; those that the params name are of the user's files.
-    columns = _columns({} if own else settings.columns, rows)
-    questions, unusable = _questions(rows, columns, "llm" if own else "given")
-    problems += unusable + _duplicates(questions) + _answer_problems(questions)
+    columns = columns_of({} if own else settings.columns, rows, REQUIRED, OPTIONAL, "question")
+    questions, unusable = made_of(rows, lambda row: _question(row, columns, "llm" if own else "given"))
+    problems += unusable + duplicates(((q.id, q.question) for q in questions), "question")
+    problems += _answer_problems(questions)
     if not rows and not problems:
         problems.append(f"{path} holds no question; see questions.path")
     raise_for(problems, of="questions")
@@ -141,41 +147,7 @@ def _read(path: Path) -> tuple[list[Row], list[str]]:
             f"{path}: no questions there; questions.path names a .jsonl file, or a folder of them, "
             "below data.external_dir"
         )
-    rows: list[Row] = []
-    problems: list[str] = []
-    for line in (line for file in files for line in json_lines(file)):
-        if isinstance(line, str):
-            problems.append(line)
-        else:
-            rows.append(line)
-    return rows, problems
-
-
-def _columns(mapped: Mapping[str, str], rows: Sequence[Row]) -> dict[str, str]:
-    """Which column holds what: the one of that name unless the params say otherwise."""
-    columns = {key: key for key in REQUIRED + OPTIONAL} | dict(mapped)
-    present = {column for _, row in rows for column in row}
-    for key, column in columns.items():
-        if rows and column not in present and (key in REQUIRED or key != column):
-            raise DocumentError(
-                f"questions.columns.{key}: no question has a column {column!r}; "
-                f"there are: {', '.join(sorted(present))}"
-            )
-    return columns
-
-
-def _questions(
-    rows: Iterable[Row], columns: Mapping[str, str], provenance: str
-) -> tuple[list[Question], list[str]]:
-    """The rows that are questions, and what is wrong with the others."""
-    questions = []
-    problems = []
-    for where, row in rows:
-        try:
-            questions.append(_question(row, columns, provenance))
-        except ValueError as error:
-            problems.append(f"{where}: {error}")
-    return questions, problems
+    return collect(line for file in files for line in json_lines(file))
 
 
 def _question(row: Mapping[str, Any], columns: Mapping[str, str], provenance: str) -> Question:
@@ -184,33 +156,11 @@ def _question(row: Mapping[str, Any], columns: Mapping[str, str], provenance: st
     if isinstance(value["id"], int) and not isinstance(value["id"], bool):
         value["id"] = str(value["id"])
     return Question(
-        **{key: _there(value, key) for key in REQUIRED},
+        **{key: required(value, key) for key in REQUIRED},
         provenance=provenance,
         field=text_of(value, "field") or "",
         damage=edits_of(value["damage"]),
     )
-
-
-def _there(value: Mapping[str, Any], key: str) -> str:
-    text = text_of(value, key)
-    if text is None:
-        raise ValueError(f"{key} is empty")
-    return text
-
-
-def _duplicates(questions: Iterable[Question]) -> list[str]:
-    """Ids used twice, and questions that look the same: each would count as two clusters."""
-    problems = []
-    ids: set[str] = set()
-    texts: dict[str, str] = {}
-    for question in questions:
-        if (shown := visible(question.id)) in ids:
-            problems.append(f"{question.id}: id used twice")
-        ids.add(shown)
-        first = texts.setdefault(visible(question.question), question.id)
-        if first != question.id:
-            problems.append(f"{question.id}: same question as {first}")
-    return problems
 
 
 def _answer_problems(questions: Iterable[Question]) -> list[str]:

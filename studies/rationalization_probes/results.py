@@ -14,7 +14,7 @@ from shared.draws import number
 from shared.errors import UserError
 from shared.frames import rows_of
 from shared.metrics.competence import Competence, competence
-from shared.metrics.resampling import Estimate, Inference
+from shared.metrics.resampling import Inference
 from shared.reporting import tables
 from studies.rationalization_probes import counterparts, pages
 from studies.rationalization_probes.judgements import JUDGEMENTS
@@ -192,23 +192,6 @@ def with_counterparts(rows: pd.DataFrame) -> pd.DataFrame:
         paper_low=[low for low, _ in spans],
         paper_high=[high for _, high in spans],
     )
-
-
-def estimate_row(
-    quantity: str, names: dict[str, str], estimate: Estimate, cell: pd.DataFrame, used: pd.Series
-) -> dict[str, object]:
-    """A row as the frames of `metrics` have it; ``used`` tells which trials the estimate rests on."""
-    return {
-        "quantity": quantity,
-        **{("condition" if name == "probe" else name): value for name, value in names.items()},
-        "value": estimate.value,
-        "ci_low": estimate.low,
-        "ci_high": estimate.high,
-        "n_items": cell.loc[used, "item"].nunique(),
-        "n_trials": int(used.sum()),
-        "n_clusters": cell.loc[used, "cluster"].nunique(),
-        "n_unparsed": int((~used).sum()),
-    }
 
 
 def one_frame(rows: Iterable[dict[str, object]] | Iterator[dict[str, object]]) -> pd.DataFrame:

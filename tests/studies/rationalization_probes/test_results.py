@@ -9,12 +9,12 @@ from studies.rationalization_probes import results
 from studies.rationalization_probes.results import (
     COLUMNS,
     TablesError,
-    estimate_row,
     finisher,
     gate_checks,
     one_frame,
     read_judgements,
 )
+from studies.rationalization_probes.rows import row
 from tests.studies.rationalization_probes.scripted_judgements import all_arms, items_of, judgement
 from tests.studies.rationalization_probes.scripted_study import finished, study_of
 
@@ -152,7 +152,7 @@ def test_an_estimates_row_counts_the_trials_that_were_used():
     rows = pd.DataFrame(damaged_pairs("1", documents=2))
     used = pd.Series([True, True, True, False])
     names = {"judge": "j", "probe": "blind"}
-    found = estimate_row("lds", names, Estimate(0.5, 0.1, 0.9, 2), rows, used)
+    found = row("lds", names, rows[used], rows, Estimate(0.5, 0.1, 0.9, 2))
     assert (found["condition"], found["value"], found["ci_high"]) == ("blind", 0.5, 0.9)
     assert (found["n_items"], found["n_trials"], found["n_clusters"], found["n_unparsed"]) == (2, 3, 2, 1)
 
