@@ -200,10 +200,10 @@ class Answer(Strict):
 
 
 class TrialSet(Strict):
-    """Which items of one kind are put on trial, under what."""
+    """Which items of one kind are put on trial, under what; ``items: 0`` leaves a set out."""
 
     kind: Kind | None = None
-    items: Count | None
+    items: Annotated[int, Field(ge=0)] | None
     levels: Distinct[Annotated[int, Field(ge=1, le=3)]] | None = None
     schemes: Distinct[Scheme]
     probes: Distinct[Probe]

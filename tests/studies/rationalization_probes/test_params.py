@@ -82,7 +82,7 @@ def set_to(document, key, value):
         ("tie_margin", 4, "tie_margin: should be less than 4, not 4"),  # totals lie in [1, 5]
         ("tie_margin", -0.5, "tie_margin: should be greater than or equal to 0, not -0.5"),
         ("screen_orders", "two", "screen_orders: unknown value 'two'; use one of: one, both"),
-        ("sets.equal.items", 0, "sets.equal.items: should be greater than or equal to 1, not 0"),
+        ("sets.equal.items", -1, "sets.equal.items: should be greater than or equal to 0, not -1"),
         (
             "sets.equal.schemes",
             ["scott"],
