@@ -44,6 +44,14 @@ async def open_client(common: Common, slug: str) -> AsyncIterator[Client]:
         store.close()
 
 
+def takes_effort(judge: Judge) -> bool:
+    """Whether the judge's engine has a switch for the reasoning effort (``Request.effort``).
+
+    An endpoint has the word for it; whether the model behind it listens is the server's to say.
+    """
+    return judge.engine == "endpoint"
+
+
 def open_engine(judge: Judge) -> Engine:
     """The engine that a judge's block names, ready to answer.
 

@@ -6,7 +6,7 @@ import json
 import math
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from typing import Any, TypeVar
@@ -159,6 +159,106 @@ def parse_scores(
     if set(cells) != set(pairs.values()) or not in_range:  # `type`, since True is an int too
         return _without_answer(answer)
     return Parsed("ok", fields={**rest, "scores": _nested(cells, candidates, criteria)})
+
+
+def parse_score(text: str, finish_reason: str, legal: Collection[int], key: str = "score") -> Parsed:
+    """Read one score.
+
+    Parameters
+    ----------
+    text, finish_reason : str
+        As in `parse_verdict`.
+    legal : collection of int
+        The scores that the prompt offers, such as ``range(1, 6)``; none below 0.
+    key : str
+        The JSON field, or the word before the number.
+
+    Returns
+    -------
+    Parsed
+        "ok" with the score under ``fields[key]``, an int, and what else was said in the other fields, as in
+        `parse_verdict`. ``verdict`` is always None.
+
+    Raises
+    ------
+    ValueError
+        Where no score is legal.
+
+    Notes
+    -----
+    JSON: an object whose field is an integer (neither ``3.0`` nor ``"3"`` nor ``true``). Free text: the
+    number is the whole answer, ``3``, or ``Score 3`` as rubrics name it; or it ends the answer on a line of
+    its own, ``Score: 3``, and the judge's own words name no other number in that way before. A full stop,
+    markdown's bold and full-width digits do not matter. Anything else that holds a number is not read:
+    ``3/5``, ``3 out of 5``, ``3-4``, a number in a sentence, an option with its description
+    (``Score 3: Mostly right.``, which may be the prompt said again), two numbers, even equal ones.
+
+    Examples
+    --------
+    >>> parse_score("3", "stop", range(1, 6)).fields
+    {'score': 3}
+    >>> parse_score('{"reasoning": "Two gaps.", "score": 3}', "stop", range(1, 6)).fields["score"]
+    3
+    >>> parse_score("3/5", "stop", range(1, 6)).status
+    'unparsed'
+    """
+    scores = {str(score): score for score in legal}
+    forms = _by_form((name, name) for name in scores)
+    status, answer = _open(text, finish_reason)
+    if status != "ok":
+        return Parsed(status)
+    if _is_json(answer):
+        fields = _json_object(answer) or {}
+        said = fields.pop(_form(key), None)
+        score = said if type(said) is int and said in scores.values() else None  # True is an int too
+        return _without_answer(answer) if score is None else Parsed("ok", fields={**fields, key: score})
+    read = _whole_answer(answer, forms, key) or _score_in_text(answer, forms, key)
+    if read is None:
+        return _without_answer(answer)
+    return Parsed("ok", fields={**read.fields, key: scores[str(read.verdict)]})
+
+
+def parse_ratings(
+    text: str, finish_reason: str, criteria: Sequence[str], low: int, high: int, key: str = "scores"
+) -> Parsed:
+    """Read one integer score for each criterion, of a single text.
+
+    Parameters
+    ----------
+    text, finish_reason, criteria, low, high
+        As in `parse_scores`.
+    key : str
+        The JSON field that may hold the table.
+
+    Returns
+    -------
+    Parsed
+        "ok" only if every score is there exactly once, as an integer in the range; then
+        ``fields[key][criterion]`` is an int. ``verdict`` is always None.
+
+    Raises
+    ------
+    ValueError
+        Where two criteria read the same.
+
+    Notes
+    -----
+    As `parse_scores`, without a candidate. JSON: ``{"clarity": 4, ...}``, or that object under ``key``. Free
+    text: lines ``clarity: 4``.
+    """
+    forms = _by_form((name, name) for name in criteria)
+    status, answer = _open(text, finish_reason)
+    if status != "ok":
+        return Parsed(status)
+    if _is_json(answer):
+        rest, ratings = _ratings_in_json(answer, key, criteria)
+    else:
+        rest, cells = _cells_in_text(answer, {form: ("", name) for form, name in forms.items()})
+        ratings = {name: _integer(value) for (_, name), value in cells.items()}
+    in_range = all(type(value) is int and low <= value <= high for value in ratings.values())
+    if set(ratings) != set(criteria) or not in_range:
+        return _without_answer(answer)
+    return Parsed("ok", fields={**rest, key: {name: ratings[name] for name in criteria}})
 
 
 def parse_notes(text: str, finish_reason: str, candidates: Sequence[str], criteria: Sequence[str]) -> Parsed:
@@ -350,6 +450,26 @@ def _verdict_in_text(answer: str, forms: Mapping[str, str], label: str) -> Parse
     return Parsed("ok", said, {"rationale": rationale})
 
 
+def _whole_answer(answer: str, forms: Mapping[str, str], label: str) -> Parsed | None:
+    """The option that is all of the answer, in one line: ``3``, or ``Score 3``."""
+    if len(answer.splitlines()) > 1:
+        return None
+    option = forms.get(_form(_bare(_fold(answer))).removeprefix(f"{_form(label)}_"))
+    return None if option is None else Parsed("ok", option, {"rationale": ""})
+
+
+def _score_in_text(answer: str, forms: Mapping[str, str], label: str) -> Parsed | None:
+    """As `_verdict_in_text`, but any other number after the label counts against it, a legal one or not."""
+    *before, last = _lines(answer)
+    if not last.own or (said := _labelled_verdict(last.text, forms, label)) is None:
+        return None
+    parts = (part for line in before if line.own for part in _after_label(line.text, label))
+    numbers = (re.match(r"-?[0-9][^_]*", part) for part in parts)
+    if any(number[0].rstrip(".,;:!?)") != said for number in numbers if number):
+        return None
+    return Parsed("ok", said, {"rationale": "\n".join(line.raw for line in before).strip()})
+
+
 def _labelled_verdict(line: str, forms: Mapping[str, str], label: str) -> str | None:
     """The verdict of a line that is nothing but ``Verdict: X``."""
     match = re.fullmatch(rf"[#*_\s]*{re.escape(label)}[*_\s]*:(.*)", line, re.IGNORECASE)
@@ -360,11 +480,16 @@ def _labelled_verdict(line: str, forms: Mapping[str, str], label: str) -> str | 
 
 def _mentions(line: str, forms: Mapping[str, str], label: str) -> Iterator[str]:
     """Each verdict that follows the label anywhere in a line, quotations and code apart."""
-    said = _form(_INLINE_QUOTE.sub(" ", line).replace("*", ""))
-    for part in re.split(rf"(?<![^\W_]){re.escape(_form(label))}_*:_*", said)[1:]:
+    for part in _after_label(line, label):
         yield from (
             verdict for form, verdict in forms.items() if re.match(rf"{re.escape(form)}(?![^\W_])", part)
         )
+
+
+def _after_label(line: str, label: str) -> list[str]:
+    """What follows each ``label:`` of a line, in one spelling, quotations and code apart."""
+    said = _form(_INLINE_QUOTE.sub(" ", line).replace("*", ""))
+    return re.split(rf"(?<![^\W_]){re.escape(_form(label))}_*:_*", said)[1:]
 
 
 @dataclass(frozen=True, slots=True)
@@ -439,6 +564,17 @@ def _cells_in_json(
         table = {key: fields.pop(key) for key in list(fields) if key in forms}
     rows = {candidate: _pick(row, criteria) for candidate, row in _pick(table, candidates).items()}
     return fields, {(cand, criterion): row[criterion] for cand, row in rows.items() for criterion in row}
+
+
+def _ratings_in_json(answer: str, key: str, criteria: Sequence[str]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The other fields, and the value of each criterion that the object, or its field ``key``, holds."""
+    fields = _json_object(answer) or {}
+    if _form(key) in fields:
+        table = fields.pop(_form(key))
+    else:
+        forms = {_form(criterion) for criterion in criteria}
+        table = {name: fields.pop(name) for name in list(fields) if name in forms}
+    return fields, _pick(table, criteria)
 
 
 def _pick(row: Any, names: Sequence[str]) -> dict[str, Any]:

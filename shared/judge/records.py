@@ -14,6 +14,7 @@ from shared.errors import UserError
 
 Role = Literal["system", "user", "assistant"]
 Status = Literal["ok", "unparsed", "truncated", "refused", "failed"]
+Effort = Literal["low", "medium", "high"]
 STATUSES: tuple[Status, ...] = ("ok", "unparsed", "truncated", "refused", "failed")
 
 
@@ -35,8 +36,9 @@ class Request:
     """What is asked of a judge: everything here but ``item`` determines the answer.
 
     ``schema`` is a JSON schema that the answer must follow, or None for free text. ``replicate``
-    tells apart repeated samples of one request. ``item`` names the item in errors and is not part
-    of the key.
+    tells apart repeated samples of one request. ``effort`` is how long a reasoning model may think, for
+    engines that have such a switch; None leaves it to the model. ``item`` names the item in errors and is
+    not part of the key.
     """
 
     messages: tuple[Message, ...]
@@ -47,6 +49,7 @@ class Request:
     schema: Mapping[str, Any] | None = None
     top_logprobs: int = 0
     replicate: int = 0
+    effort: Effort | None = None
     item: str = field(default="", compare=False)
 
 
@@ -133,7 +136,7 @@ def fingerprint_id(fingerprint: Mapping[str, Any]) -> str:
 
 
 def request_key(fingerprint: str, request: Request) -> str:
-    """SHA-256 of all that determines a response: fingerprint, messages, sampling, schema, replicate."""
+    """SHA-256 of all that determines a response: fingerprint, messages, sampling, schema, replicate, effort."""
     return hashlib.sha256(key_bytes(fingerprint, request)).hexdigest()
 
 
@@ -146,7 +149,7 @@ def key_bytes(fingerprint: str, request: Request) -> bytes:
     """
     # surrogatepass: a judge may answer with half of a UTF-16 pair, which comes back in a later turn
     texts = [m.content.encode("utf-8", "surrogatepass") for m in request.messages]
-    head = [
+    head: list[Any] = [
         fingerprint,
         [(m.role, m.cuts, len(text)) for m, text in zip(request.messages, texts, strict=True)],
         [request.max_tokens, request.temperature, request.top_p, request.seed],
@@ -154,4 +157,6 @@ def key_bytes(fingerprint: str, request: Request) -> bytes:
         request.top_logprobs,
         request.replicate,
     ]
+    if request.effort is not None:  # only then, so that a request without it keeps the key it always had
+        head.append(request.effort)
     return b"".join([orjson.dumps(head), *texts])

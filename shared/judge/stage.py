@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import tempfile
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -45,10 +46,14 @@ SCHEMA = pa.schema(
         ("seconds", pa.float64()),
         ("model", pa.string()),
         ("lock", pa.string()),
+        ("logprobs", pa.string()),
         ("error", pa.string()),
     ]
 )
-"""Answers exactly as they came. A trial that failed has a last row with ``error`` and no text."""
+"""Answers exactly as they came. A trial that failed has a last row with ``error`` and no text.
+
+``logprobs`` is JSON: what ``Completion.logprobs`` holds for the first generated token; null without any.
+"""
 
 
 def ask_judge(
@@ -129,6 +134,7 @@ class Recorder(Generic[T]):
             seconds=done.seconds,
             model=done.model,
             lock=lock,
+            logprobs=json.dumps(done.logprobs[0]) if done.logprobs else None,
         )
         return response
 

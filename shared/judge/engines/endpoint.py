@@ -175,6 +175,8 @@ class EndpointEngine:
             payload["response_format"] = {"type": "json_schema", "json_schema": schema}
         if request.top_logprobs:
             payload |= {"logprobs": True, "top_logprobs": request.top_logprobs}
+        if request.effort is not None:
+            payload["reasoning_effort"] = request.effort
         return payload
 
     def _read(self, body: bytes, request: Request) -> _Reply:
@@ -235,15 +237,17 @@ class EndpointEngine:
             return self._transient(line, after)
         if status == 413 or TOO_LONG.search(words):
             return self._too_long(line, request)
-        return EngineError(self._says(f"{line}; {self._fix(status)}"))
+        return EngineError(self._says(f"{line}; {self._fix(status, words)}"))
 
-    def _fix(self, status: int | None) -> str:
+    def _fix(self, status: int | None, words: str) -> str:
         if status in (401, 403):
             if self._key_env is None:
                 return "name the variable that holds the key in api_key_env"
             return f"see whether the key in {_name_or_hint(self._key_env)} is valid for this server"
         if status == 404:
             return "see whether base_url ends in /v1 and the server lists that model"
+        if status in (400, 422) and "reasoning" in words.casefold():
+            return "if the model has no such switch, ask it without a reasoning effort"
         if status in (400, 422) and self.structured:
             return "if the server takes no JSON schemas, set structured: false"
         return "see the server's log"

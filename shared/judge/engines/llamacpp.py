@@ -107,9 +107,16 @@ class LlamaCppEngine:
         ------
         PromptTooLong
             If prompt and ``max_tokens`` exceed the context; names the item.
+        EngineError
+            If the request sets a reasoning effort, for which llama.cpp has no switch.
         EngineDied
             If the server no longer answers.
         """
+        if request.effort is not None:
+            raise EngineError(
+                f"{request.item or 'a request'}: llama.cpp has no switch for the reasoning effort "
+                f"{request.effort!r}; ask this judge without one"
+            )
         async with self._turn:
             tokens, cuts = await self.tokens(request.messages)
             if len(tokens) + request.max_tokens > self.context:
