@@ -195,8 +195,8 @@ def parse_score(text: str, finish_reason: str, legal: Collection[int], key: str 
 
     Examples
     --------
-    >>> parse_score("3", "stop", range(1, 6)).fields
-    {'score': 3}
+    >>> parse_score("3", "stop", range(1, 6)).fields["score"]
+    3
     >>> parse_score('{"reasoning": "Two gaps.", "score": 3}', "stop", range(1, 6)).fields["score"]
     3
     >>> parse_score("3/5", "stop", range(1, 6)).status

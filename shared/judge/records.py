@@ -136,7 +136,7 @@ def fingerprint_id(fingerprint: Mapping[str, Any]) -> str:
 
 
 def request_key(fingerprint: str, request: Request) -> str:
-    """SHA-256 of all that determines a response: fingerprint, messages, sampling, schema, replicate, effort."""
+    """SHA-256 of all that determines a response: fingerprint and all of the request but its item."""
     return hashlib.sha256(key_bytes(fingerprint, request)).hexdigest()
 
 

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import matplotlib as mpl
+import pandas as pd
 from matplotlib.figure import Figure
+
+from shared.errors import UserError
+from shared.reporting.tables import read
 
 INK, GREY, LIGHT = "#1a1a1a", "#7a7a7a", "#ececec"
 """What was measured; what only checks the instrument; the ground below published numbers."""
@@ -48,6 +52,18 @@ class Caption:
     source: str
 
 
+class FiguresError(UserError):
+    """A table that a figure draws is not there; the message names it and the fix."""
+
+
+class Drawn(NamedTuple):
+    """A figure: the table that it draws, how it is called, and what draws it."""
+
+    table: str
+    caption: str
+    draw: Callable[[pd.DataFrame], Figure]
+
+
 @contextmanager
 def style() -> Iterator[None]:
     """The project's figure style, and nothing of the user's own."""
@@ -75,3 +91,19 @@ def caption_of(path: Path) -> Caption:
         return root.findtext(f".//{{http://purl.org/dc/elements/1.1/}}{name}", "")
 
     return Caption(text("title"), text("source"))
+
+
+def draw_all(figures: Mapping[str, Drawn], tables: Path, folder: Path) -> None:
+    """Draw every figure, by the name of its file, from the tables in a folder.
+
+    Raises
+    ------
+    FiguresError
+        If a table is not there.
+    """
+    with style():
+        for name, drawn in figures.items():
+            path = tables / f"{drawn.table}.csv"
+            if not path.is_file():
+                raise FiguresError(f"{path} is absent; run `make repro`, which writes it")
+            save(drawn.draw(read(path)), folder / f"{name}.svg", Caption(drawn.caption, path.as_posix()))

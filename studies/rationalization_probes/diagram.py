@@ -13,8 +13,9 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Arc, Ellipse, FancyBboxPatch, Rectangle
 
 from shared.frames import cells
+from shared.reporting.drawing import canvas, not_run
 from shared.reporting.figures import GREY, INK, LIGHT
-from studies.rationalization_probes.drawing import canvas, not_run, scheme_lines, schemes_of
+from studies.rationalization_probes.drawing import scheme_lines, schemes_of
 
 TITLE = "The protocols that ran"
 

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
 
-import pandas as pd
-from matplotlib.figure import Figure
-
-from shared.errors import UserError, run_stage
-from shared.reporting.figures import Caption, save, style
-from shared.reporting.tables import read
+from shared.errors import run_stage
+from shared.reporting.figures import Drawn, draw_all
 from studies.rationalization_probes import diagram, invariance_figure, price_figure
 from studies.rationalization_probes.outcome_figures import PLOTS, REVISION, draw_marks, draw_revision
 from studies.rationalization_probes.rationale_figures import (
@@ -26,18 +21,6 @@ from studies.rationalization_probes.rationale_figures import (
 
 TABLES = Path("paper_tables/rationalization_probes")
 FOLDER = Path("figures/rationalization_probes")
-
-
-class FiguresError(UserError):
-    """A table that a figure draws is not there; the message names it and the fix."""
-
-
-class Drawn(NamedTuple):
-    """A figure: the table that it draws, how it is called, and what draws it."""
-
-    table: str
-    caption: str
-    draw: Callable[[pd.DataFrame], Figure]
 
 
 FIGURES: Mapping[str, Drawn] = {
@@ -57,24 +40,8 @@ FIGURES: Mapping[str, Drawn] = {
 
 
 def write_all(tables: Path = TABLES, folder: Path = FOLDER) -> None:
-    """Draw every figure from the tables in a folder.
-
-    Raises
-    ------
-    FiguresError
-        If a table is not there.
-    """
-    with style():
-        for name, figure in FIGURES.items():
-            rows, source = _read(tables, figure.table)
-            save(figure.draw(rows), folder / f"{name}.svg", Caption(figure.caption, source))
-
-
-def _read(folder: Path, name: str) -> tuple[pd.DataFrame, str]:
-    path = folder / f"{name}.csv"
-    if not path.is_file():
-        raise FiguresError(f"{path} is absent; run `make repro`, which writes it")
-    return read(path), path.as_posix()
+    """Draw every figure from the tables in a folder."""
+    draw_all(FIGURES, tables, folder)
 
 
 def main() -> None:

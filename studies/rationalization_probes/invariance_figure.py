@@ -14,9 +14,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 
 from shared.frames import cells, rows_of
-from shared.reporting.figures import GREY, INK, LIGHT
-from shared.reporting.tables import NOT_AVAILABLE, number
-from studies.rationalization_probes.drawing import (
+from shared.reporting.drawing import (
     GATE_WORDS,
     NOISE,
     Key,
@@ -25,9 +23,11 @@ from studies.rationalization_probes.drawing import (
     legend,
     marker_of,
     not_run,
-    schemes_of,
     size_lines,
 )
+from shared.reporting.figures import GREY, INK, LIGHT
+from shared.reporting.tables import NOT_AVAILABLE, number
+from studies.rationalization_probes.drawing import schemes_of
 from studies.rationalization_probes.pages import SCHEME_NAMES
 
 TITLE = "How cue-invariant are verdicts and rationales?"

@@ -10,23 +10,15 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from shared.frames import rows_of
+from shared.reporting.drawing import Key, canvas, gate_keys, hatch, ink, judge_keys, legend, not_run, nothing
 from shared.reporting.figures import GREY, INK
 from shared.reporting.tables import NOT_AVAILABLE
 from studies.rationalization_probes.drawing import (
     DOTS,
-    Key,
     Plot,
-    canvas,
     frame,
-    gate_keys,
-    hatch,
-    ink,
-    judge_keys,
     lao_keys,
     lao_noise,
-    legend,
-    not_run,
-    nothing,
     panel,
     paper_column,
     schemes_of,

@@ -6,19 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import pandas as pd
 
-from shared.reporting.tables import TOO_FEW, between, interval, markdown, number, p_value, whole
+from shared.reporting.pages import basis, gate_notes, table
+from shared.reporting.tables import between, interval, number, p_value, whole
 from studies.rationalization_probes.captions import ABSENT, EXCLUDED, EXCLUDED_HERE, TEXTS
-
-INSTRUMENT_CHECK = "instrument check"
-
-GATE_NOTES: Mapping[str, str] = {
-    "passed": "",
-    "failed": INSTRUMENT_CHECK,
-    "too few to tell": "gate not passed (too few to tell)",
-    "not asked": "gate not asked",
-    "": "",
-}
-"""What a row says of the competence gate: nothing only where it was passed."""
 
 SCHEME_NAMES: Mapping[str, str] = {
     "baseline": "Baseline, ties allowed",
@@ -129,23 +119,10 @@ def page(name: str, rows: pd.DataFrame, profile: str, confidence: float) -> Iter
     excluded = EXCLUDED_HERE.get(name, EXCLUDED)
     how = "" if name in ("scorers", "protocols") else " and resample whole documents"
     intervals = f"Intervals are at {confidence:.0%}{how}."
-    yield f"{text.counted} {excluded} {intervals} {_basis(rows, profile)}"
+    yield f"{text.counted} {excluded} {intervals} {basis(rows, profile)}"
     yield from _BLOCKS.get(name, _in_rows)(rows)
     if name != "protocols":  # which turns ran is not an estimate
         yield from _notes(rows)
-
-
-def _basis(rows: pd.DataFrame, profile: str) -> str:
-    """The profile, the largest n, and who judged; a table about no judge names none."""
-    parts = [f"Profile `{profile}`"]
-    if rows["n_clusters"].notna().any():
-        largest = f"{rows['n_items'].max():.0f} items of {rows['n_clusters'].max():.0f} documents"
-        parts.append(f"up to {largest} a row")
-    judges = rows[["judge", "fingerprint"]].dropna(subset="judge").drop_duplicates()
-    named = [f"{judge} (fingerprint {mark or 'none'})" for judge, mark in judges.itertuples(index=False)]
-    if named:
-        parts.append(f"judge: {', '.join(named)}")
-    return "; ".join(parts) + "."
 
 
 # --- Layouts ----------------------------------------------------------------------------------------
@@ -194,7 +171,7 @@ def _side_by_side(rows: pd.DataFrame, quantities: Sequence[str]) -> str:
             line |= {name: _estimate(row) + count, f"{name}, of all": number(row["value_paper"])}
             line |= {f"{name}, paper": _paper(row)}
         cells.append(line | {"note": first["note"]})
-    return _table(cells)
+    return table(cells)
 
 
 def _in_rows(rows: pd.DataFrame) -> Iterator[str]:
@@ -217,7 +194,7 @@ def _equal_rows(rows: pd.DataFrame) -> Iterator[str]:
 
 def _protocol_lines(rows: pd.DataFrame) -> Iterator[str]:
     """One row a turn."""
-    yield _table(
+    yield table(
         [
             {
                 **_names(row),
@@ -251,7 +228,7 @@ def _status_rows(rows: pd.DataFrame) -> Iterator[str]:
         }
         answered = cell[cell["quantity"] == "ok_rate"].iloc[0]
         cells.append(line | {"ok rate [interval]": _estimate(answered), "note": first["note"]})
-    yield _table(cells)
+    yield table(cells)
 
 
 _BLOCKS = {
@@ -293,7 +270,7 @@ _EXTRA_NAMES = {
 
 def _rows_with(rows: pd.DataFrame, extras: Sequence[str]) -> str:
     """One row a quantity: names, ours with its interval, the extras, sizes, the paper's, the note."""
-    return _table([_line(row, extras) for _, row in rows.iterrows()])
+    return table([_line(row, extras) for _, row in rows.iterrows()])
 
 
 def _line(row: pd.Series, extras: Sequence[str]) -> dict[str, str]:
@@ -344,22 +321,6 @@ def _paper(row: pd.Series) -> str:
     )
 
 
-def _table(lines: Sequence[dict[str, str]]) -> str:
-    """Lines as Markdown, without the columns that would say nothing: see `_says_something`."""
-    frame = pd.DataFrame(lines).fillna("")
-    unparsed = "unparsed" in frame and bool((frame["unparsed"] != "0").any())
-    return markdown(frame[[name for name in frame if _says_something(str(name), frame[name], unparsed)]])
-
-
-def _says_something(name: str, column: pd.Series, unparsed: bool) -> bool:
-    """Not: what is empty throughout, one kind throughout, and "of all" where all were parsed."""
-    if name.endswith("of all") and not unparsed:
-        return False
-    if name != "ours [interval]" and set(column) <= {"", "n/a"}:
-        return False
-    return bool((column != "").any()) and not (name == "kind" and column.nunique() == 1)
-
-
 # --- Notes ------------------------------------------------------------------------------------------
 
 
@@ -376,16 +337,5 @@ def _notes(rows: pd.DataFrame) -> Iterator[str]:
                 "The paper's Baseline could not tie: it stands beside the forced choice. A Baseline that "
                 "may tie has no counterpart in the paper."
             )
-    if rows["note"].str.contains(INSTRUMENT_CHECK).any():
-        notes.append(
-            f"{INSTRUMENT_CHECK}: the judge failed the [competence gate](competence.md) under this scheme, "
-            "so the row tells about the instrument and not about a bias."
-        )
-    if (rows["gate"] == "too few to tell").any():
-        notes.append(
-            f"{GATE_NOTES['too few to tell']}: the judge has not passed the [competence gate](competence.md) "
-            "under this scheme, with too few documents to say that it failed."
-        )
-    if rows["note"].str.contains(TOO_FEW).any():
-        notes.append(f"{TOO_FEW}: fewer documents than `statistics.few_clusters` in params.")
+    notes += gate_notes(rows)
     yield "\n".join(f"* {note}" for note in notes)

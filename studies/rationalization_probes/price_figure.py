@@ -10,10 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from shared.frames import rows_of
-from shared.reporting.figures import GREY
-from shared.reporting.tables import interval
-from studies.rationalization_probes.drawing import (
-    AXIS_WIDTH,
+from shared.reporting.drawing import (
     WIDTH,
     canvas,
     gate_keys,
@@ -23,10 +20,11 @@ from studies.rationalization_probes.drawing import (
     mark,
     marker_of,
     not_run,
-    scheme_lines,
-    schemes_of,
     size_lines,
 )
+from shared.reporting.figures import GREY
+from shared.reporting.tables import interval
+from studies.rationalization_probes.drawing import AXIS_WIDTH, scheme_lines, schemes_of
 
 TITLE = "What the label LLM is worth, in errors"
 PANELS = {

@@ -12,26 +12,28 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from shared.frames import rows_of
-from shared.reporting.figures import GREY
-from studies.rationalization_probes.drawing import (
-    AXIS_WIDTH,
-    SCHEME_WIDTH,
+from shared.reporting.drawing import (
     WIDTH,
     Beside,
     Key,
-    Plot,
     canvas,
     floor,
     gate_keys,
     judge_keys,
-    lao_keys,
-    lao_noise,
     legend,
     not_run,
     nothing,
+    say_not_run,
+)
+from shared.reporting.figures import GREY
+from studies.rationalization_probes.drawing import (
+    AXIS_WIDTH,
+    SCHEME_WIDTH,
+    Plot,
+    lao_keys,
+    lao_noise,
     panel,
     paper_keys,
-    say_not_run,
     schemes_of,
     width_of,
 )

@@ -16,6 +16,7 @@ from shared.frames import rows_of
 from shared.metrics.competence import Competence, competence
 from shared.metrics.resampling import Inference
 from shared.reporting import tables
+from shared.reporting.pages import note
 from studies.rationalization_probes import counterparts, pages
 from studies.rationalization_probes.judgements import JUDGEMENTS
 
@@ -163,14 +164,10 @@ def finisher(study: Study, gates: Gates) -> Callable[..., pd.DataFrame]:
             gate=gate,
         )
         few = rows["n_clusters"].astype(float) < study.inference.few_clusters
-        rows["note"] = [_note(*pair) for pair in zip(gate, few, strict=True)]
+        rows["note"] = [note(*pair) for pair in zip(gate, few, strict=True)]
         return with_counterparts(rows)
 
     return finish
-
-
-def _note(gate: str, few: bool) -> str:
-    return "; ".join(filter(None, [pages.GATE_NOTES[gate], tables.TOO_FEW if few else ""]))
 
 
 def with_counterparts(rows: pd.DataFrame) -> pd.DataFrame:

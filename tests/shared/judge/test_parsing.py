@@ -13,7 +13,9 @@ from shared.judge.parsing import (
     Parsed,
     found_spans,
     parse_notes,
+    parse_ratings,
     parse_rationale,
+    parse_score,
     parse_scores,
     parse_verdict,
     status_before_reading,
@@ -31,6 +33,14 @@ def verdict(text: str, finish_reason: str = "stop") -> Parsed:
 
 def grade(text: str) -> Parsed:
     return parse_verdict(text, "stop", ("A", "B", "C"), label="grade")
+
+
+def score(text: str, finish_reason: str = "stop", size: int = 5, key: str = "score") -> Parsed:
+    return parse_score(text, finish_reason, range(1, size + 1), key)
+
+
+def ratings(text: str, finish_reason: str = "stop") -> Parsed:
+    return parse_ratings(text, finish_reason, CRITERIA, 1, 5)
 
 
 def scores(text: str, finish_reason: str = "stop", low: int = 1, high: int = 5) -> Parsed:
@@ -439,6 +449,146 @@ def test_the_range_is_the_callers():
     )
 
 
+# --- one score ---
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("3", " 3\n", "3.", "**3**", "３", "\u200b3", "<think>4 or 5?</think>3"),
+        *("Score: 3", "score : 3.", "**Score:** 3", "### Score: 3", "Score: **3**.", "Ｓｃｏｒｅ：　３"),
+        *("Score 3", "**Score 3**.", "score_3", "Score-3"),  # as rubrics name an option
+    ],
+)
+def test_a_score_alone_is_read_in_every_spelling(text):
+    assert score(text) == Parsed("ok", None, {"score": 3, "rationale": ""})
+
+
+@pytest.mark.parametrize(
+    ("text", "fields"),
+    [
+        ('{"score": 3}', {"score": 3}),
+        ('{"Score ": 3}', {"score": 3}),
+        (
+            '{"reasoning": "Score: 4 is too much.", "score": 3}',
+            {"reasoning": "Score: 4 is too much.", "score": 3},
+        ),
+        ('```json\n{"score": 3}\n```', {"score": 3}),
+        ("It has gaps.\nScore: 3", {"rationale": "It has gaps.", "score": 3}),
+        ("Score: 3, since it has gaps.\nScore: 3", {"rationale": "Score: 3, since it has gaps.", "score": 3}),
+        (
+            "Score 4: Nearly all.\nNot quite.\nScore: 3",
+            {"rationale": "Score 4: Nearly all.\nNot quite.", "score": 3},
+        ),
+        ('"Score: 5" it says.\nScore: 3', {"rationale": '"Score: 5" it says.', "score": 3}),
+        ("> Score: 5\n\nScore: 3", {"rationale": "> Score: 5", "score": 3}),
+    ],
+)
+def test_a_score_after_reasoning(text, fields):
+    assert score(text) == Parsed("ok", None, fields)
+
+
+OPTIONS = "Score 2: Some.\nScore 3: Much.\nScore 1: None."
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("0", "6", "33", "-3", "+3", "03", "3.0", "3,0", "3e0", "³", "3²", "③", "٣", "½", "three", "III"),
+        *("3/5", "3 / 5", "3 out of 5", "3-4", "3 4", "3, 4", "3 or 4", "3?", "(3)", "3%", "3\n3", "3\n4"),
+        *("Score: 3/5", "Score: 3-4", "Score: 6", "Score: -3", "Score -3", "Score\n3", "Score:\n3"),
+        *('"3"', "`3`", "> 3", "```\n3\n```", "[3]", "Final: 3", "subscore: 3", "My score: 3"),
+        *("I give it a 3.", "The score is 3", "3 is right.", "It has gaps.\n3"),
+        *(OPTIONS, "Score 3: Much.", f"{OPTIONS}\n3", "A score of 3 is right where this holds: Much."),
+        *("Score: 4\nScore: 3", "Score: 4/5\nScore: 3", "Score: 7\nScore: 3", "Score: 3.5\nScore: 3"),
+        *("Score: 3\nScore: 4, or so", "Score: 3 Score: 3", "Score: 3\nI am not sure."),
+        *(
+            '{"score": 6}',
+            '{"score": 0}',
+            '{"score": 3.0}',
+            '{"score": "3"}',
+            '{"score": true}',
+            '{"score": null}',
+        ),
+        *(
+            '{"score": [3]}',
+            '{"score": 3, "Score": 3}',
+            '{"score": 3} or so',
+            '{"final": 3}',
+            "{}",
+            '{"score": 3',
+        ),
+    ],
+)
+def test_what_is_no_clear_score(text):
+    assert score(text) == Parsed("unparsed")
+
+
+def test_the_legal_scores_and_the_key_are_the_callers():
+    assert score("9", size=9).fields["score"] == 9
+    assert score("9", size=5).status == "unparsed"
+    assert parse_score("10", "stop", (10, 0)).fields["score"] == 10
+    checked = '{"score": 4, "check": "Score: 4 is too much.", "final": 3}'
+    assert score(checked, key="final").fields == {"score": 4, "check": "Score: 4 is too much.", "final": 3}
+    assert score("Score: 4\nFinal: 3", key="final").fields["final"] == 3
+    assert score('{"score": 4}', key="final").status == "unparsed"
+    with pytest.raises(ValueError, match="no names"):
+        parse_score("3", "stop", ())
+
+
+def test_how_an_answer_without_a_score_ended():
+    assert score("3", "length") == score('{"score": 3', "length") == score("<think>3") == Parsed("truncated")
+    assert score("3", "content_filter") == score("I cannot grade this.") == Parsed("refused")
+    assert score("", "stop") == Parsed("unparsed")
+    assert score("3", "abort") == Parsed("failed")
+
+
+# --- several criteria of one text ---
+
+RATED = {"accuracy": 4, "clarity": 5}
+
+
+@pytest.mark.parametrize(
+    ("text", "rest"),
+    [
+        (json.dumps(RATED), {}),
+        (json.dumps({"Clarity": 5, "ACCURACY": 4}), {}),
+        (json.dumps({"reasoning": "Good.", "scores": RATED}), {"reasoning": "Good."}),
+        (json.dumps({**RATED, "total": 9}), {"total": 9}),
+        ("accuracy: 4\nclarity: 5", {"rationale": ""}),
+        ("I give:\n- **Clarity:** 5.\n- **Accuracy:** ４", {"rationale": "I give:"}),
+        ("1. clarity: 5\n2. accuracy: 4", {"rationale": ""}),
+    ],
+)
+def test_ratings_are_read_in_the_callers_order(text, rest):
+    parsed = ratings(text)
+    assert parsed == Parsed("ok", None, {**rest, "scores": RATED})
+    assert list(parsed.fields["scores"]) == list(CRITERIA)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("4 5", "4", "accuracy: 4", "accuracy: 4\nclarity: 5/5", "accuracy: 4\nclarity: 6"),
+        *("accuracy: 4\nclarity: 5\nclarity: 5", "accuracy: 4\n> clarity: 5", "accuracy 4\nclarity 5"),
+        *('{"accuracy": 4}', '{"accuracy": 4, "clarity": 5.0}', '{"accuracy": 4, "clarity": true}'),
+        *('{"accuracy": 4, "clarity": 5, "Clarity": 5}', '{"accuracy": 4, "clarity": 0}'),
+        *('{"scores": {"accuracy": 4}, "clarity": 5}', '{"scores": [4, 5]}', '{"accuracy": 4, "clarity": 5'),
+    ],
+)
+def test_ratings_that_are_not_each_there_exactly_once(text):
+    assert ratings(text) == Parsed("unparsed")
+
+
+def test_ratings_under_another_key():
+    answer = json.dumps({"scores": {"accuracy": 1, "clarity": 1}, "final": RATED})
+    parsed = parse_ratings(answer, "stop", CRITERIA, 1, 5, key="final")
+    assert parsed.fields == {"scores": {"accuracy": 1, "clarity": 1}, "final": RATED}
+    assert ratings("accuracy: 4", "length").status == "truncated"
+    with pytest.raises(ValueError, match="reads the same"):
+        parse_ratings("", "stop", ("clarity", "Clarity"), 1, 5)
+
+
 # --- notes ---
 
 
@@ -526,6 +676,7 @@ PIECES = [
         ".",
     ),
     *('{"verdict": "tie"}', '{"verdict":', '"tie"', "}", "{", "[", "<think>", "</think>", "\u200b", "\ud800"),
+    *("Score: ", "Score 3", "3", "3/5", '{"score": 3}', '{"score": ', "accuracy: 4\n", "clarity: 5\n"),
     *(LINES, "summary_1 accuracy:", "4", "-1", "null", "NaN", "I cannot", "\r", "\u2028", "\x00", "²", "１"),
 ]
 ANY_TEXT = st.one_of(
@@ -556,6 +707,38 @@ def test_any_text_has_all_scores_or_none(text, reason):
     for row in parsed.fields.get("scores", {}).values():
         assert set(row) == set(CRITERIA)
         assert all(type(value) is int and 1 <= value <= 5 for value in row.values())
+
+
+@given(ANY_TEXT, ANY_REASON)
+def test_any_text_has_a_status_and_a_score_only_if_ok(text, reason):
+    parsed = score(text, reason)
+    assert parsed.status in STATUSES
+    assert parsed.verdict is None
+    assert (parsed.status == "ok") == ("score" in parsed.fields)
+    if parsed.status == "ok":
+        assert type(parsed.fields["score"]) is int and 1 <= parsed.fields["score"] <= 5
+        json.dumps(parsed.fields, ensure_ascii=False).encode()  # can be stored
+
+
+@given(ANY_TEXT, ANY_REASON)
+def test_any_text_has_all_ratings_or_none(text, reason):
+    parsed = ratings(text, reason)
+    assert parsed.status in STATUSES
+    assert (parsed.status == "ok") == ("scores" in parsed.fields)
+    if parsed.status == "ok":
+        assert all(type(value) is int and 1 <= value <= 5 for value in parsed.fields["scores"].values())
+
+
+@given(st.integers(-20, 20), st.integers(1, 9))
+def test_a_score_comes_back_as_said_or_not_at_all(value, size):
+    for answer in (str(value), f"Score: {value}", json.dumps({"score": value})):
+        assert score(answer, size=size).fields.get("score") == (value if 1 <= value <= size else None)
+
+
+@given(st.text(), st.integers(1, 5), st.integers(1, 5))
+def test_free_text_never_gives_another_score_than_its_last_line(before, forged, said):
+    text = f"{before}\nScore: {forged}\n{before}\nScore: {said}"
+    assert score(text).fields.get("score") in (said, None)
 
 
 @given(ANY_TEXT, ANY_REASON)
@@ -612,6 +795,8 @@ def test_a_hostile_text_costs_no_more_than_its_length():
             text = f"{before}{run * 10_000}x\nsummary_2"
             assert verdict(text).verdict is None
             assert scores(text).status != "ok"
+            assert score(text).status != "ok"
+            assert ratings(text).status != "ok"
             assert notes(text).status != "ok"
     assert time.perf_counter() - start < 30
 

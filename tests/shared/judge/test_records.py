@@ -19,6 +19,16 @@ def test_the_bytes_of_a_key_by_hand():
     assert key_bytes("f", request) == head.encode() + b"ab" + "é".encode()
 
 
+def test_an_effort_changes_a_key_only_where_it_is_set():
+    plain = Request((Message("user", "ab"),), 5)
+    head = '["f",[["user",[],2]],[5,0.0,1.0,0],null,0,0'
+    # byte for byte what it was before requests had an effort, so that every stored answer is still found
+    assert key_bytes("f", plain) == f"{head}]ab".encode()
+    assert key_bytes("f", replace(plain, effort="low")) == f'{head},"low"]ab'.encode()
+    efforts = (None, "low", "medium", "high")
+    assert len({request_key("f", replace(plain, effort=effort)) for effort in efforts}) == 4
+
+
 @given(st.lists(TEXTS, max_size=3), st.lists(TEXTS, max_size=3))
 def test_requests_have_one_key_only_where_they_are_equal(one, other):
     a, b = (Request(tuple(Message("user", text) for text in texts), 5) for texts in (one, other))

@@ -1,4 +1,6 @@
+import json
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import NamedTuple
 
@@ -67,6 +69,21 @@ def test_a_failed_trial_keeps_what_it_had_and_says_why(run, capsys):
     printed = capsys.readouterr().out
     assert "failed: b: item b: too long" in printed
     assert "judge: 1 trials failed; to ask only those again" in printed and "dvc repro --force" in printed
+
+
+def test_of_the_log_probabilities_the_first_tokens_are_kept(run):
+    first = {"token": "3", "logprob": -0.25, "top": {"3": -0.25, "half a pair: \ud83d": -float("inf")}}
+
+    def script(asked):
+        logprobs = {"both": [first, {"token": "", "logprob": 0.0, "top": {}}], "empty": []}
+        return replace(completion("3"), logprobs=logprobs.get(asked.messages[0].content))
+
+    async def one_step(trial, ask):
+        await ask("judge", request(trial.trial))
+
+    table = run(script, ["both", "empty", "none"], one_step)
+    assert json.loads(table["logprobs"][0]) == first
+    assert table["logprobs"][1:].isna().all()
 
 
 def test_no_answer_at_all_is_an_error_and_writes_no_table(run, tmp_path):

@@ -9,11 +9,11 @@ from matplotlib.text import Text
 
 from shared.metrics.resampling import Inference
 from shared.reporting import tables
-from shared.reporting.figures import GREY, INK, MARKERS, caption_of, style
+from shared.reporting.figures import GREY, INK, MARKERS, FiguresError, caption_of, style
 from shared.reporting.tables import read
 from studies.rationalization_probes import counterparts, figures, metrics
 from studies.rationalization_probes.drawing import schemes_of, width_of
-from studies.rationalization_probes.figures import FIGURES, FiguresError
+from studies.rationalization_probes.figures import FIGURES
 from studies.rationalization_probes.outcome_figures import PLOTS, draw_marks, draw_revision
 from studies.rationalization_probes.outcome_tables import outcome_rows, probe_rows
 from studies.rationalization_probes.results import Study, finisher, gate_checks, with_writers

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import traceback
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from typing import Any
@@ -89,6 +90,22 @@ def test_replicates_differ_in_the_seed() -> None:
         for replicate in (0, 2):
             ask(server, Request(MESSAGES, max_tokens=16, seed=11, replicate=replicate))
     assert [call.body["seed"] for call in server.calls] == [11, 13]
+
+
+def test_an_effort_is_sent_only_where_it_is_asked_for() -> None:
+    with scripted_server(Reply(chat()), Reply(chat())) as server:
+        for effort in (None, "high"):
+            ask(server, replace(REQUEST, effort=effort))
+    assert "reasoning_effort" not in server.calls[0].body
+    assert server.calls[1].body["reasoning_effort"] == "high"
+
+
+def test_a_model_without_that_switch_is_said_to_have_none() -> None:
+    body = {
+        "error": {"message": "Unsupported parameter: 'reasoning_effort'", "code": "unsupported_parameter"}
+    }
+    told = str(failure(Reply(body, status=400), replace(REQUEST, effort="low")))
+    assert told.endswith("if the model has no such switch, ask it without a reasoning effort")
 
 
 # What is taken

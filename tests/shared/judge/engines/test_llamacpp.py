@@ -53,6 +53,14 @@ def test_a_missing_model_names_the_fix(tmp_path):
         LlamaCppEngine(model=tmp_path / "absent.gguf")
 
 
+def test_a_reasoning_effort_is_refused_before_anything_is_asked():
+    engine = object.__new__(LlamaCppEngine)  # no model is needed to refuse
+    with pytest.raises(
+        EngineError, match=r"^text-3: llama\.cpp has no switch for the reasoning effort 'low'; "
+    ):
+        asyncio.run(engine.complete(ask(3, "", effort="low")))
+
+
 @pytest.mark.live
 def test_a_file_that_is_no_model_is_one_clear_error(tmp_path):
     (tmp_path / "bad.gguf").write_bytes(b"GGUF, but not really" * 100)
@@ -151,6 +159,15 @@ def test_log_probabilities_of_the_options():
     assert len(first["top"]) == 3
     assert first["logprob"] == pytest.approx(max(first["top"].values()))
     assert sum(map(math.exp, first["top"].values())) <= 1.0 + 1e-6
+
+
+@pytest.mark.live
+def test_log_probabilities_are_the_models_own_whatever_the_schema_and_the_temperature_are():
+    variants = ({}, {"schema": {"enum": [1, 2]}}, {"temperature": 1.0})
+    requests = [ask(0, "Say something:", top_logprobs=5, max_tokens=2, **values) for values in variants]
+    free, *others = (a.logprobs[0]["top"] for a in with_engine(lambda engine: answers(engine, requests)))
+    assert not set(free) & {"1", "2"}  # a schema that shows in them would leave nothing else
+    assert all(other == pytest.approx(free) for other in others)
 
 
 @pytest.mark.live
