@@ -101,13 +101,14 @@ def test_a_profile_makes_valid_params(text, folder, name):
     check(YAML(typ="safe", pure=True).load(edit(text, wanted(name, folder))[0]))
 
 
-def test_paper_brings_its_five_judges_and_default_removes_them(text, folder):
+def test_paper_brings_the_papers_judges_and_default_removes_them(text, folder):
     def judges(of: str) -> set[str]:
         return set(YAML(typ="safe", pure=True).load(of)["judges"])
 
     there = edit(text, wanted("paper", folder))[0]
     five = {"gemma_2_9b", "llama_3_1_8b", "mistral_7b", "qwen2_5_7b", "zephyr_7b"}
-    assert judges(there) - judges(text) == five
+    six = {"gpt_oss_20b", "gpt_oss_120b", "qwen3_5_9b", "qwen3_5_27b", "gemma_3_12b", "gemma_3_27b"}
+    assert judges(there) - judges(text) == five | six
     assert judges(edit(there, wanted("default", folder))[0]) == judges(text)
 
 

@@ -1,0 +1,412 @@
+"""How large a judge's position prior is: conditional logits of each cell, and of prompt arms side by side.
+
+Balanced orders of score options alone. `pairs_logit` has the estimate that leads, `shares_logit` the paper's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+from statsmodels.stats.power import GofChisquarePower
+
+from shared.metrics.permutation import permutation_p
+from shared.metrics.resampling import Array, Inference, cluster_sums, named_generator, ratio
+from studies.rubric_position_bias.grid import CELL, Grid, cells, grid
+from studies.rubric_position_bias.metrics import null_range, permutation_null, position_counts
+from studies.rubric_position_bias.pairs_logit import NO_FIT, PairsFit, fit_pairs
+from studies.rubric_position_bias.params import EFFORTS
+from studies.rubric_position_bias.position import balanced_scores, with_holm
+from studies.rubric_position_bias.shares_logit import Fit, fit_shares
+
+NULL_DRAWS = 2000
+"""Draws of the permutation null, at most: it gives a range, and a p-value that joins no large family."""
+
+POWER = 0.8
+
+ALL = "all"
+"""The judge and data set of a mean over judges and data sets."""
+
+NO_PRIOR = "n/a: the base shows no position prior, so that a ratio to it means nothing"
+
+# --- One cell ---------------------------------------------------------------------------------------
+
+
+def logit_rows(
+    judgements: pd.DataFrame, rng: np.random.Generator, inference: Inference, by: Sequence[str] = CELL
+) -> pd.DataFrame:
+    """Content, leniency and position of each cell.
+
+    Parameters
+    ----------
+    judgements : DataFrame
+        With ``judge``; of the setting ``score`` the strategy ``balanced`` is used.
+    rng : numpy.random.Generator
+    inference : Inference
+    by : sequence of str
+        What makes a cell; items are pooled over what is not named (criteria).
+
+    Returns
+    -------
+    DataFrame
+        For each cell, with intervals from errors that are robust to clusters:
+
+        ``alpha`` (condition "place p")
+            Log-odds that a place adds, from `pairs_logit.fit_pairs`; they sum to 0. Signed: read these first.
+        ``sd_alpha``
+            Their standard deviation over places. ``p``, the primary test: robust Wald, for a prior that the
+            sources have in common; ``p_holm`` over the declared family (`position.FAMILY`); ``mde`` the
+            smallest sd that it would find with probability 0.8. Noise keeps an sd above 0, so that the
+            interval reaches down to 0 wherever the test does not reject, and ``null_low`` and ``null_high``
+            say what a judge with these scores and no bias would show (one Newton step from 0).
+        ``score_test``
+            The distance of the counts by place from the mean of `metrics.permutation_null`, in its
+            covariance. ``p`` is exact for places that matter in no source at all; it is there for separated
+            answers too. Where sources have priors of their own that cancel, it rejects and the Wald test
+            does not.
+        ``lr``
+            The likelihood-ratio test of the same fit. Its ``p`` is right only if items answer independently.
+        ``sd_alpha_shares``, ``lr_shares``, ``gamma``, ``beta`` (condition "score s")
+            The paper's form, `shares_logit.fit_shares`; its ``lr_shares`` is the paper's test.
+
+        ``note`` says why a value is nan. A fit that has no finite maximum gives nan, never its last step.
+
+    Notes
+    -----
+    Rejections at 0.05 without bias over 300 simulated data sets of 120 items, five options and ten orders,
+    in judges from indifferent to sharp: robust Wald 0.03 to 0.05, permutations 0.03 to 0.07, ``lr`` 0.03 to
+    0.07, ``lr_shares`` 0.04 to 0.09 (its mean was 3.9 to 4.7, not 4). With priors that differ between 40
+    sources and average 0: Wald 0.04 to 0.05, ``lr`` 0.30 to 0.42, ``lr_shares`` 0.36 to 0.48.
+    """
+    entropy = int(rng.integers(2**62))
+    rows: list[dict[str, Any]] = []
+    for names, cell in cells(balanced_scores(judgements, by), by):
+        laid = grid(cell)
+        generator = named_generator(entropy, *map(str, names.values()))
+        sizes = sizes_of(laid)
+        rows += [names | sizes | row for row in _pairs_rows(laid, generator, inference)]
+        paper = _shares_rows(fit_shares(laid), sizes["n_clusters"], inference)
+        rows += [names | sizes | row for row in paper]
+    return with_holm(pd.DataFrame(rows), "sd_alpha")
+
+
+def sizes_of(laid: Grid) -> dict[str, int]:
+    """How many items and clusters have an answer, answers, trials without one, and orders an item."""
+    answered = ~np.isnan(laid.scores)
+    items = answered.any(axis=1)
+    return {
+        "n_items": int(items.sum()),
+        "n_trials": int(answered.sum()),
+        "n_clusters": len(np.unique(laid.clusters[items])),
+        "n_unparsed": laid.n_unparsed,
+        "k": laid.scores.shape[1],
+    }
+
+
+def _pairs_rows(laid: Grid, rng: np.random.Generator, inference: Inference) -> Iterator[dict[str, Any]]:
+    fit = fit_pairs(laid)
+    null = permutation_null(laid, rng, min(inference.permutations, NULL_DRAWS))
+    errors = np.sqrt(np.diag(fit.cov))
+    for place, (value, error) in enumerate(zip(fit.alpha, errors, strict=True)):
+        yield _row("alpha", value, error, fit.n_clusters, inference, f"place {place + 1}", fit.note)
+    low, high = null_range(one_step_sd(fit, null), inference)
+    yield sd_row(fit, inference) | {"null_low": low, "null_high": high}
+    distance, p = score_test(position_counts(laid), null)
+    yield _test_row("score_test", distance, p)
+    yield _test_row("lr", fit.lr, float(stats.chi2.sf(fit.lr, fit.df)), fit.note)
+
+
+def sd_row(fit: PairsFit, inference: Inference) -> dict[str, Any]:
+    """`PairsFit.sd_alpha` with its interval and the robust Wald test."""
+    p = fit.wald()[1]
+    row = _row("sd_alpha", fit.sd_alpha, fit.sd_se, fit.n_clusters, inference, note=fit.note)
+    low = 0.0 if p > inference.alpha else max(row["ci_low"], 0.0)
+    return row | {
+        "ci_low": low if np.isfinite(row["ci_low"]) else np.nan,
+        "p": p,
+        "mde": _mde(fit, inference),
+    }
+
+
+def one_step_sd(fit: PairsFit, null: Array) -> Array:
+    """The sd of alpha, one Newton step from 0, of a judge with the same scores and counts of the null.
+
+    Parameters
+    ----------
+    fit : PairsFit
+    null : ndarray, shape (..., n)
+        From `metrics.permutation_null`.
+
+    Returns
+    -------
+    ndarray, shape (...)
+        0 where no item has two different scores.
+    """
+    slopes = null - null.mean(axis=0)
+    return np.std(slopes @ np.linalg.pinv(fit.information, rcond=1e-10, hermitian=True), axis=-1)
+
+
+def score_test(counts: Array, null: Array) -> tuple[float, float]:
+    """How far counts by place are from what no bias gives, and the share of the null that is as far.
+
+    Parameters
+    ----------
+    counts : ndarray, shape (n,)
+    null : ndarray, shape (draws, n)
+        From `metrics.permutation_null`.
+
+    Returns
+    -------
+    distance : float
+        Squared Mahalanobis distance; 0 where the null has no spread. Without bias about chi-square with
+        n - 1 degrees of freedom.
+    p : float
+        In (0, 1]. Mean and covariance are of the draws and the observed counts together, so that all are
+        exchangeable without bias: the test is exact, however few the sources.
+
+    See Also
+    --------
+    scipy.spatial.distance.mahalanobis : the oracle.
+    """
+    together = np.vstack([counts, null])
+    apart = together - together.mean(axis=0)
+    inverse = np.linalg.pinv(apart.T @ apart / len(null), rcond=1e-9, hermitian=True)
+    distances = np.einsum("di,ij,dj->d", apart, inverse, apart)
+    return float(distances[0]), permutation_p(float(distances[0]), distances[1:])
+
+
+def _shares_rows(fit: Fit, n_clusters: int, inference: Inference) -> Iterator[dict[str, Any]]:
+    note = "" if fit.converged else NO_FIT
+    sd = _row("sd_alpha_shares", fit.sd_alpha, fit.sd_se, n_clusters, inference, note=note)
+    yield sd | {"ci_low": max(sd["ci_low"], 0.0) if np.isfinite(sd["ci_low"]) else np.nan}
+    yield _test_row("lr_shares", fit.lr, fit.p, note)
+    yield _row("gamma", fit.gamma, fit.gamma_se, n_clusters, inference, note=note)
+    for option, (value, error) in enumerate(zip(fit.beta, fit.beta_se, strict=True)):
+        never = "n/a: never given" if fit.converged and np.isnan(value) else note
+        yield _row("beta", value, error, n_clusters, inference, f"score {option + 1}", never)
+
+
+def _row(
+    quantity: str,
+    value: float,
+    error: float,
+    n_clusters: int,
+    inference: Inference,
+    condition: str = "balanced",
+    note: str = "",
+) -> dict[str, Any]:
+    """An estimate and its interval: so many standard errors each way, by Student's t on C - 1."""
+    half = _critical(n_clusters, inference) * error
+    ends = {"ci_low": value - half, "ci_high": value + half}
+    return {"quantity": quantity, "condition": condition, "value": float(value), **ends, "note": note}
+
+
+def _test_row(quantity: str, value: float, p: float, note: str = "") -> dict[str, Any]:
+    return {"quantity": quantity, "condition": "balanced", "value": value, "p": p, "note": note}
+
+
+def _critical(n_clusters: int, inference: Inference) -> float:
+    return float(stats.t.ppf(1 - inference.alpha / 2, n_clusters - 1)) if n_clusters > 1 else np.nan
+
+
+def _mde(fit: PairsFit, inference: Inference) -> float:
+    """The sd that gives the Wald statistic a power of 0.8, were all places known equally well."""
+    if not fit.converged or fit.df < 1:
+        return np.nan
+    typical = float(np.trace(fit.cov)) / fit.df
+    return float(np.sqrt(_noncentrality(fit.df, inference.alpha) * typical / (fit.df + 1)))
+
+
+@cache
+def _noncentrality(df: int, alpha: float) -> float:
+    found = GofChisquarePower().solve_power(None, nobs=1, alpha=alpha, power=POWER, n_bins=df + 1)
+    return float(np.squeeze(found)) ** 2
+
+
+# --- Cells side by side -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Spread:
+    """A cell's sd of alpha, or a mean of several; ``moves`` is what each source adds to it, to first order.
+
+    ``p`` is of the robust Wald test, nan for a mean.
+    """
+
+    value: float
+    moves: pd.Series
+    p: float
+    row: Mapping[str, Any]
+
+
+def arm_rows(judgements: pd.DataFrame, inference: Inference) -> pd.DataFrame:
+    """The size of the position prior under each prompt arm, beside the base prompt's.
+
+    Parameters
+    ----------
+    judgements : DataFrame
+        With ``judge``; of the setting ``score`` the strategy ``balanced`` is used.
+    inference : Inference
+
+    Returns
+    -------
+    DataFrame
+        For each judge, data set, size, temperature and effort that was asked under the base and another arm
+        (``scheme``):
+
+        ``sd_alpha`` (condition "prose")
+            As in `logit_rows`, with the robust Wald test's ``p``, not corrected.
+        ``sd_alpha_difference`` (condition "prose - base")
+            With ``p`` and ``mde``: lead with this one.
+        ``sd_alpha_ratio`` (condition "prose / base")
+            Interval and ``p`` on the log scale; nan where the base's own prior is not beyond chance.
+
+        The two arms are paired by source. Rows of judge and data set "all" are of the mean over the judges
+        and data sets that were asked under all arms, each counting once.
+    """
+    return _side_by_side(judgements, "scheme", lambda levels: "base" if "base" in levels else None, inference)
+
+
+def temperature_rows(judgements: pd.DataFrame, inference: Inference) -> pd.DataFrame:
+    """The size of the position prior over temperature, and over reasoning effort where there is one.
+
+    Parameters
+    ----------
+    judgements : DataFrame
+    inference : Inference
+
+    Returns
+    -------
+    DataFrame
+        As `arm_rows`, with the lowest temperature, or the lowest effort, as the base: conditions "0.6",
+        "0.6 - 0", "low", "high - low".
+    """
+    by_temperature = _side_by_side(judgements, "temperature", min, inference)
+    with_effort = judgements[judgements["effort"] != ""]
+    by_effort = _side_by_side(with_effort, "effort", _lowest_effort, inference)
+    return pd.concat([by_temperature, by_effort], ignore_index=True)
+
+
+Base = Callable[[list[Any]], Any]
+"""Which of the levels is the one that the others are compared with; None where there is none."""
+
+
+def _lowest_effort(levels: list[Any]) -> Any:
+    return min(levels, key=EFFORTS.index)
+
+
+def _side_by_side(judgements: pd.DataFrame, axis: str, base: Base, inference: Inference) -> pd.DataFrame:
+    by = [name for name in CELL if name != axis]
+    found: list[tuple[dict[str, Any], dict[Any, Spread]]] = []
+    for names, cell in cells(balanced_scores(judgements, CELL), by):
+        levels = {level[axis]: _spread(rows, inference) for level, rows in cells(cell, [axis])}
+        if len(levels) > 1 and base(list(levels)) is not None:
+            found.append((names, levels))
+    return pd.DataFrame(
+        [
+            names | {axis: level} | row
+            for names, levels in found + _means(found, inference)
+            for level, row in _compared(levels, base(list(levels)), inference)
+        ]
+    )
+
+
+def _spread(rows: pd.DataFrame, inference: Inference) -> Spread:
+    laid = grid(rows)
+    fit = fit_pairs(laid)
+    # Clusters are coded in the order in which they appear.
+    sources = pd.Index(rows["dataset"].iloc[0] + "/" + pd.Series(rows["cluster"].unique()).astype(str))
+    moves = pd.Series(cluster_sums(fit.sd_influence, laid.clusters)[:, 0], index=sources)
+    return Spread(fit.sd_alpha, moves, fit.wald()[1], sd_row(fit, inference) | sizes_of(laid))
+
+
+def _means(
+    found: list[tuple[dict[str, Any], dict[Any, Spread]]], inference: Inference
+) -> list[tuple[dict[str, Any], dict[Any, Spread]]]:
+    """The mean over judges and data sets of each level, for what else names a cell."""
+    groups: dict[tuple[tuple[str, Any], ...], list[dict[Any, Spread]]] = {}
+    for names, levels in found:
+        rest = tuple((name, value) for name, value in names.items() if name not in ("judge", "dataset"))
+        groups.setdefault(rest, []).append(levels)
+    everywhere = {"judge": ALL, "dataset": ALL}
+    return [
+        (everywhere | dict(rest), {level: _mean(cells, inference) for level, cells in whole.items()})
+        for rest, group in groups.items()
+        if len(group) > 1 and (whole := _asked_under_all(group))
+    ]
+
+
+def _asked_under_all(group: list[dict[Any, Spread]]) -> dict[Any, list[Spread]]:
+    """By level, the spreads of the cells that have a fit under every level that any of them has."""
+    every = list(dict.fromkeys(level for levels in group for level in levels))
+    whole = [
+        levels for levels in group if all(level in levels and levels[level].value > 0 for level in every)
+    ]
+    return {level: [levels[level] for levels in whole] for level in every} if whole else {}
+
+
+def _mean(spreads: list[Spread], inference: Inference) -> Spread:
+    """The mean of several cells; their sources may be the same ones."""
+    value = float(np.mean([one.value for one in spreads]))
+    moves = pd.concat([one.moves for one in spreads]).groupby(level=0, sort=False).sum() / len(spreads)
+    counts = {name: sum(one.row[name] for one in spreads) for name in ("n_items", "n_trials", "n_unparsed")}
+    row = _row("sd_alpha", value, _error(moves), len(moves), inference)
+    return Spread(value, moves, np.nan, row | counts | {"n_clusters": len(moves)})
+
+
+def _error(moves: pd.Series) -> float:
+    """The standard error of a sum over sources; nan under two."""
+    return float(np.sqrt((moves**2).sum() * ratio(len(moves), len(moves) - 1)))
+
+
+def _compared(
+    levels: dict[Any, Spread], base: Any, inference: Inference
+) -> Iterator[tuple[Any, dict[str, Any]]]:
+    for level, spread in levels.items():
+        yield level, {**spread.row, "condition": _text(level)}
+    for level, spread in levels.items():
+        if level != base:
+            pair = f"{_text(level)} {{}} {_text(base)}"
+            yield level, _difference(pair.format("-"), spread, levels[base], inference)
+            yield level, _ratio(pair.format("/"), spread, levels[base], inference)
+
+
+def _text(level: Any) -> str:
+    return f"{level:g}" if isinstance(level, float) else str(level)
+
+
+def _difference(condition: str, spread: Spread, base: Spread, inference: Inference) -> dict[str, Any]:
+    moves = spread.moves.sub(base.moves, fill_value=0.0)
+    value, error = spread.value - base.value, _error(moves)
+    row = _row("sd_alpha_difference", value, error, len(moves), inference, condition)
+    reach = _critical(len(moves), inference) + stats.norm.ppf(POWER)
+    return row | _sizes(spread, base, moves) | {"p": _p(value, error, len(moves)), "mde": reach * error}
+
+
+def _ratio(condition: str, spread: Spread, base: Spread, inference: Inference) -> dict[str, Any]:
+    """On the log scale, where its error is about the same on both sides."""
+    sizes: dict[str, Any] = {"quantity": "sd_alpha_ratio", "condition": condition}
+    moves = (spread.moves / spread.value).sub(base.moves / base.value, fill_value=0.0)
+    sizes |= _sizes(spread, base, moves)
+    if base.p > inference.alpha or not np.isfinite(spread.value * base.value):
+        return sizes | {"value": np.nan, "note": NO_PRIOR if base.p > inference.alpha else NO_FIT}
+    value, error = float(np.log(spread.value / base.value)), _error(moves)
+    ends = np.exp(value + np.array([-1, 1]) * _critical(len(moves), inference) * error)
+    found = {"value": np.exp(value), "ci_low": ends[0], "ci_high": ends[1]}
+    return sizes | found | {"p": _p(value, error, len(moves)), "note": ""}
+
+
+def _sizes(spread: Spread, base: Spread, moves: pd.Series) -> dict[str, int]:
+    """Of what two cells have together; their trials and unparsed ones are summed."""
+    trials = {name: spread.row[name] + base.row[name] for name in ("n_trials", "n_unparsed")}
+    return trials | {"n_items": max(spread.row["n_items"], base.row["n_items"]), "n_clusters": len(moves)}
+
+
+def _p(value: float, error: float, n_clusters: int) -> float:
+    """Two-sided, by Student's t on C - 1."""
+    return float(2 * stats.t.sf(abs(value) / error, n_clusters - 1)) if error > 0 else np.nan
