@@ -17,6 +17,7 @@ import psutil
 
 from benchmarks import study
 from benchmarks.engines import ScriptedEngine
+from benchmarks.process import peak_bytes
 from benchmarks.result import Measured
 from benchmarks.stage import Question, judge
 from shared.errors import UserError
@@ -67,18 +68,6 @@ def _questions(trials: pd.DataFrame, items: pd.DataFrame) -> Iterator[Question]:
         yield Question(trial.trial, f"{trial.source}\n{trial.candidate_1}\n{trial.candidate_2}")
 
 
-def _peak_bytes() -> int:
-    """The most memory that this process ever held."""
-    status = Path("/proc/self/status")
-    if status.exists():  # of this process alone; getrusage's peak may be that of the process that forked it
-        [line] = [line for line in status.read_text().splitlines() if line.startswith("VmHWM:")]
-        return int(line.split()[1]) * 1024
-    import resource
-
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak if sys.platform == "darwin" else peak * 1024
-
-
 def main() -> None:
     """Run the stage over the tables in a folder; print the peak, and what the trials table takes of it.
 
@@ -90,7 +79,7 @@ def main() -> None:
     trials = pd.read_parquet(folder / "trials.parquet")
     table = psutil.Process().memory_info().rss - before
     judge(ScriptedEngine, _questions(trials, items), folder)
-    print(json.dumps({"peak": _peak_bytes(), "table": table}))
+    print(json.dumps({"peak": peak_bytes(), "table": table}))
 
 
 if __name__ == "__main__":

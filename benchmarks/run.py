@@ -14,7 +14,7 @@ from typing import Any
 
 from tabulate import tabulate
 
-from benchmarks import kill, memory, order, overhead, prefill, warm
+from benchmarks import kill, memory, order, overhead, prefill, rubric, warm
 from benchmarks.result import Bar, Benchmark
 from shared.errors import UserError, run_stage
 
@@ -29,6 +29,9 @@ BENCHMARKS = (
     Benchmark("kill_extra_calls", "calls", Bar("<=", kill.SCRIPTED.most_extra), kill.scripted),
     Benchmark("kill_real_extra_calls", "calls", Bar("<=", kill.REAL.most_extra), kill.real),
     Benchmark("client_memory_ratio", "ratio of bytes", Bar("<=", 1.10), memory.memory_ratio),
+    Benchmark("rubric_cached_share", "share of prompt tokens", Bar(">=", 0.6), rubric.cached_share),
+    Benchmark("rubric_analysis_seconds", "s", Bar("<=", 60), rubric.analysis_seconds),
+    Benchmark("rubric_analysis_gb", "10^9 bytes", Bar("<=", 4), rubric.analysis_gb),
 )
 
 

@@ -6,6 +6,8 @@ import hashlib
 from collections.abc import Sequence
 from typing import TypeVar
 
+import numpy as np
+
 T = TypeVar("T")
 
 
@@ -22,3 +24,8 @@ def number(*names: str | int) -> int:
     """A uniform integer of 64 bits decided by ``names``; a key to sort or to seed by."""
     text = "\x1f".join(str(name) for name in names)
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big")
+
+
+def generator(*names: str | int) -> np.random.Generator:
+    """A generator of one thing's own, decided by ``names``, so that adding another thing moves nothing."""
+    return np.random.default_rng(number(*names))

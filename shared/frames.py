@@ -36,6 +36,18 @@ def read(path: Path, stage: str) -> pd.DataFrame:
     raise UserError(f"{path}: {state}; run the `{stage}` stage (make repro)")
 
 
+def read_judges(folder: Path, judges: Sequence[str], stage: str) -> pd.DataFrame:
+    """What a stage wrote of exactly these judges, one file each; every row with its ``judge``.
+
+    Raises
+    ------
+    UserError
+        If a judge's file is absent or damaged (see `read`).
+    """
+    frames = [read(folder / f"{judge}.parquet", stage).assign(judge=judge) for judge in judges]
+    return pd.concat(frames, ignore_index=True)
+
+
 def rows_of(table: pd.DataFrame) -> Iterator[dict[str, Any]]:
     """A table's rows one after the other, each by column name."""
     names = [str(name) for name in table.columns]

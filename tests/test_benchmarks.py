@@ -2,14 +2,16 @@ import json
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks import kill, memory, order, overhead, prefill, run, study, warm
+from benchmarks import kill, memory, order, overhead, prefill, process, rubric, run, study, warm
 from benchmarks.engines import ScriptedEngine
 from benchmarks.result import Bar, Benchmark, Measured, machine
 from shared.errors import UserError
+from tests.studies.rubric_position_bias.planted import planted
 
 NAMES = [
     "client_overhead_ratio",
@@ -20,7 +22,11 @@ NAMES = [
     "kill_extra_calls",
     "kill_real_extra_calls",
     "client_memory_ratio",
+    "rubric_cached_share",
+    "rubric_analysis_seconds",
+    "rubric_analysis_gb",
 ]
+RNG = np.random.default_rng(1)
 KEYS = ["name", "value", "unit", "bar", "ok", "n", "note"]
 
 
@@ -94,6 +100,9 @@ def test_bars_are_those_that_the_project_set_itself():
         "kill_extra_calls": "<= 80",  # 20 kills, 4 calls in flight
         "kill_real_extra_calls": "<= 4",
         "client_memory_ratio": "<= 1.1",
+        "rubric_cached_share": ">= 0.6",
+        "rubric_analysis_seconds": "<= 60",
+        "rubric_analysis_gb": "<= 4",
     }
 
 
@@ -302,7 +311,7 @@ def test_lookups_are_compared_on_requests_of_real_size():
 def test_the_peak_is_more_than_the_process_holds_now():
     import psutil
 
-    assert memory._peak_bytes() >= psutil.Process().memory_info().rss * 0.99
+    assert process.peak_bytes() >= psutil.Process().memory_info().rss * 0.99
 
 
 def test_memory_is_measured_in_processes_of_their_own():
@@ -325,3 +334,20 @@ def test_a_plan_with_kills_that_come_too_late_is_flawed(monkeypatch):
 
 def _unkilled(plan, folder: Path):
     yield kill._life(plan, folder)
+
+
+# --- the second study -------------------------------------------------------------------------------
+
+
+def test_the_cached_share_is_of_the_main_design_each_request_once():
+    requests = list(rubric._requests())
+    # 6 items in ten balanced orders, of which the canonical is one; 2 items, 4 criteria: 8 orders, 2 scales
+    assert len(requests) == 6 * 10 + 2 * 8 * 2
+    assert len({request.item for request in requests}) == 8
+
+
+def test_the_analysis_that_is_timed_makes_every_table(capsys):
+    judged = planted(24, 5, ("balanced", "random", "fixed"), np.zeros(5), np.zeros(5), 1.0, RNG, judge="a")
+    assert rubric.analyse(judged) > 0
+    told = capsys.readouterr().err
+    assert all(f"{name}: " in told for name in ("position", "calibration", "budget", "answers"))

@@ -17,6 +17,7 @@ from shared.metrics.resampling import (
     bootstrap_difference,
     cluster_sums,
     share,
+    signed_interval,
 )
 
 Verdict = Literal["passed", "failed", "too few to tell"]
@@ -148,9 +149,9 @@ def _signed_check(effects: Array, clusters: Array, rng: np.random.Generator, inf
     """Is the mean of these effects, each in [-1, 1], above 0?"""
     if len(effects) == 0:
         return Check(Estimate(np.nan, np.nan, np.nan, 0), np.nan, "too few to tell")
-    sums = cluster_sums(np.column_stack([np.ones(len(effects)), effects]), clusters)
-    estimate = bootstrap(share, sums, rng, inference, bounds=(-1.0, 1.0))
-    p = sign_flip_test(sums[:, 1], inference.permutations, rng, "greater")
+    estimate = signed_interval(effects, clusters, rng, inference)
+    sums = cluster_sums(effects, clusters)[:, 0]
+    p = sign_flip_test(sums, inference.permutations, rng, "greater")
     return Check(estimate, p, _verdict(p <= inference.alpha, len(sums), inference))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -198,7 +199,7 @@ def bootstrap(
     if n < 2 or np.isnan(value):
         return Estimate(value, np.nan, np.nan, n)
     draws = replicates(statistic, sums, inference.resamples, rng)
-    return Estimate(value, *_interval(value, draws, n, bounds, inference), n)
+    return from_replicates(value, draws, n, bounds, inference)
 
 
 def bootstrap_difference(
@@ -228,17 +229,37 @@ def bootstrap_difference(
         for group in (first, second)
     )
     draws = np.subtract(*means)
-    return Estimate(value, *_interval(value, draws, fewest, (-1.0, 1.0), inference), n)
+    found = from_replicates(value, draws, fewest, (-1.0, 1.0), inference)
+    return Estimate(value, found.low, found.high, n)
 
 
-def _interval(
+def from_replicates(
     value: float, draws: Array, n_clusters: int, bounds: tuple[float, float], inference: Inference
-) -> tuple[float, float]:
+) -> Estimate:
+    """An estimate whose replicates over clusters are there already.
+
+    Parameters
+    ----------
+    value : float
+    draws : ndarray, shape (resamples,)
+    n_clusters : int
+    bounds : (float, float)
+        The range of the quantity, for `unanimous_interval`.
+    inference : Inference
+
+    Returns
+    -------
+    Estimate
+        With a nan interval under two clusters, where the value is undefined, and where more replicates are
+        undefined than the interval leaves out; never of width 0.
+    """
+    if n_clusters < 2 or np.isnan(value):
+        return Estimate(value, np.nan, np.nan, n_clusters)
     low, high = percentile_interval(draws, inference.confidence)
     if high - low < 1e-12:
         # All resamples agree, or all but a tail do (a quantity cut off at 0).
-        return unanimous_interval(value, n_clusters, bounds, inference.confidence)
-    return low, high
+        low, high = unanimous_interval(value, n_clusters, bounds, inference.confidence)
+    return Estimate(value, low, high, n_clusters)
 
 
 def share(sums: Array) -> Array:
@@ -300,3 +321,92 @@ def rate_interval(
     # np: one cluster has no resampled ends, and nan stays nan.
     ends = np.minimum(low, resampled.low), np.maximum(high, resampled.high)
     return Estimate(resampled.value, float(ends[0]), float(ends[1]), n)
+
+
+def signed_interval(
+    effects: npt.ArrayLike, clusters: npt.ArrayLike, rng: np.random.Generator, inference: Inference
+) -> Estimate:
+    """The mean of signed effects with an interval over clusters: the outer envelope of two.
+
+    Parameters
+    ----------
+    effects : array_like, shape (n,)
+        Each in [-1, 1], such as a verdict's move; for quantities that are a matter of degree it is too wide.
+    clusters : array_like, shape (n,)
+    rng : numpy.random.Generator
+    inference : Inference
+
+    Returns
+    -------
+    Estimate
+        In [-1, 1]. From the lower of the lower ends to the higher of the higher ends of the percentile
+        bootstrap over clusters and of `mover`, which adds up Wilson's limits of the mean positive and of the
+        mean negative part, with clusters as trials. nan for no effects; a nan interval for a single cluster.
+
+    Notes
+    -----
+    Where few clusters move, a percentile interval is too narrow, and it jumps: where one of 12 moves it is
+    [0, 0.25], where none does [-0.24, 0.24]. With 12 clusters of one row each, of which one moves up with
+    probability 0.05, 0.1 and 0.3 and down with 0.1, 0.2 and 0.1, the mean is covered with probability 0.79,
+    0.88 and 0.90 by the percentile interval and 0.99, 0.98 and 0.95 by the envelope, for a nominal 0.95; with
+    25 clusters 0.90, 0.93 and 0.94, and 0.97, 0.95 and 0.96.
+
+    Examples
+    --------
+    >>> found = signed_interval([1] + [0] * 11, range(12), np.random.default_rng(1), Inference())
+    >>> round(found.value, 3), round(found.low, 3), round(found.high, 3)
+    (0.083, -0.169, 0.354)
+    """
+    signed = np.asarray(effects, dtype=float)
+    if signed.size == 0:
+        return Estimate(np.nan, np.nan, np.nan, 0)
+    parts = [np.ones(len(signed)), signed, np.maximum(signed, 0), np.maximum(-signed, 0)]
+    sums = cluster_sums(np.column_stack(parts), clusters)
+    resampled = bootstrap(share, sums[:, :2], rng, inference, (-1.0, 1.0))
+    gained, lost = sums[:, 2:].sum(axis=0) / len(signed)
+    low, high = mover(gained, lost, len(sums), inference.confidence)
+    # np: one cluster has no resampled ends, and nan stays nan.
+    ends = np.minimum(low, resampled.low), np.maximum(high, resampled.high)
+    return Estimate(resampled.value, float(ends[0]), float(ends[1]), len(sums))
+
+
+def mover(gained: float, lost: float, n: int, confidence: float = 0.95) -> tuple[float, float]:
+    """Limits of the difference of two shares of the same trials, of which a trial is in one at most.
+
+    Parameters
+    ----------
+    gained, lost : float
+        In [0, 1], and so is their sum.
+    n : int
+        Number of trials.
+    confidence : float
+
+    Returns
+    -------
+    (float, float)
+        In [-1, 1]: Wilson's limits of each share, combined by the method of variance estimates recovery,
+        with the correlation of two cells of a multinomial. Where either share is 0 (and the other below 1)
+        that is 0; where they add up to 1 it is -1, and the limits are Wilson's, stretched to [-1, 1].
+
+    References
+    ----------
+    Newcombe (1998), Statistics in Medicine 17, 2635-2650; Zou and Donner (2008), Statistics in Medicine 27,
+    1693-1702.
+
+    Examples
+    --------
+    >>> [round(limit, 3) for limit in mover(0.0, 0.0, 12)]
+    [-0.242, 0.242]
+    """
+    (least_gained, most_gained), (least_lost, most_lost) = (
+        proportion_confint(part * n, n, alpha=1 - confidence, method="wilson") for part in (gained, lost)
+    )
+    both = -1.0 if max(gained, lost) == 1 else -math.sqrt(gained * lost / ((1 - gained) * (1 - lost)))
+
+    def reach(one: float, other: float) -> float:
+        return math.sqrt(one**2 - 2 * both * one * other + other**2)
+
+    difference = gained - lost
+    low = difference - reach(gained - least_gained, most_lost - lost)
+    high = difference + reach(most_gained - gained, lost - least_lost)
+    return max(low, -1.0), min(high, 1.0)

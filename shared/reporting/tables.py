@@ -51,6 +51,13 @@ def between(low: float, high: float) -> str:
     return ends[0] if ends[0] == ends[1] else " to ".join(ends)
 
 
+def fingerprints(judgements: pd.DataFrame) -> dict[str, str]:
+    """Each judge's fingerprints, of which it mostly has one, in one text."""
+    told = judgements.dropna(subset="fingerprint")
+    found = told.groupby("judge", sort=False)["fingerprint"].unique()
+    return {str(judge): " ".join(marks) for judge, marks in found.items()}
+
+
 def markdown(rows: pd.DataFrame) -> str:
     """The frame as a Markdown table, its cells as they are."""
     cells = [[_inline(cell) for cell in row] for row in rows.itertuples(index=False)]

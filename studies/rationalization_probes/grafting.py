@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from shared.frames import cells
-from shared.metrics.resampling import Array, Inference, named_generator, ratio, share
+from shared.metrics.resampling import Array, Inference, named_generator, ratio, signed_interval
 from studies.rationalization_probes.pairing import KEY, of_stage
-from studies.rationalization_probes.rows import entropy_of, estimate, frame, row, signed_test
+from studies.rationalization_probes.rows import entropy_of, frame, row, signed_test
 
 ARMS = {"notes": "pbp_once", "scores": "pbp_grafted", "both": "pbp_repeated"}
 """Where the cue was shown, and the scheme that shows it there."""
@@ -147,8 +148,8 @@ def _row(
     """The mean of a paired effect, with its interval and test."""
     parsed = pairs["parsed"].to_numpy(dtype=bool)
     used, effects = pairs[parsed], values[parsed]
-    columns = np.column_stack([np.ones(len(used)), effects])
-    found = estimate(share, columns, used, rng, inference, (-bound, bound))
+    half = signed_interval(effects / bound, used["cluster"], rng, inference)  # in [-1, 1]
+    found = replace(half, value=bound * half.value, low=bound * half.low, high=bound * half.high)
     of_all = {"value_paper": float(ratio(values.sum(), len(pairs)))}
     key = {**names, "scheme": SCHEME}
     return row(quantity, key, used, pairs, found) | of_all | signed_test(effects, used, rng, inference)

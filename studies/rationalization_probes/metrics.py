@@ -8,6 +8,7 @@ and its permutation null.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -18,12 +19,14 @@ from shared.metrics.multiplicity import holm
 from shared.metrics.permutation import permutation_p, swap_null
 from shared.metrics.resampling import (
     Array,
+    Estimate,
     Inference,
     cluster_sums,
     named_generator,
     rate_interval,
     ratio,
-    share,
+    signed_interval,
+    unanimous_interval,
 )
 from studies.rationalization_probes.equations import (
     OUTCOMES,
@@ -110,9 +113,13 @@ def _balance_rows(
     names: dict[str, str], cell: pd.DataFrame, entropy: int, inference: Inference
 ) -> Iterator[dict[str, object]]:
     parsed = cell[cell["status"] == "ok"]
-    for quantity, statistic, bounds in _BALANCE:
+    columns = _outcome_rows(parsed)
+    for quantity, statistic in _BALANCE.items():
         generator = named_generator(entropy, quantity, *names.values())
-        found = estimate(statistic, _outcome_rows(parsed), parsed, generator, inference, bounds)
+        if quantity == "neutrality_signed":
+            found = signed_interval(columns[:, 1] - columns[:, 2], parsed["cluster"], generator, inference)
+        else:
+            found = estimate(statistic, columns, parsed, generator, inference, (0.0, 1.0))
         of_all = {"value_paper": float(statistic(_outcome_rows(cell).sum(axis=0)))}
         yield row(quantity, names, parsed, cell, found) | of_all
 
@@ -140,6 +147,11 @@ def cue_effects(judgements: pd.DataFrame, rng: np.random.Generator, inference: I
         declared family of each quantity: `FAMILY_KIND` under `FAMILY_PROBES`, all judges and schemes of the
         call; it is nan for every other row. ``n_unparsed`` counts the pairs that were left out.
 
+    Notes
+    -----
+    A row's draws depend on the generator and on judge, scheme, kind and probe alone, here and in
+    `susceptibility`: with one generator the same effect has the same interval in every table.
+
     Raises
     ------
     ValueError
@@ -150,7 +162,7 @@ def cue_effects(judgements: pd.DataFrame, rng: np.random.Generator, inference: I
     for names, cell in cued_cells(judgements):
         pairs = cell[cell["parsed"]]
         for quantity, of_shifts in _EFFECTS.items():
-            generator = named_generator(entropy, quantity, *names.values())
+            generator = named_generator(entropy, *names.values())  # the cell's: see Notes
             moved = _shift_row(quantity, of_shifts, names, cell, "carrier", generator, inference)
             effects = of_shifts(_row_shifts(_pair_rows(pairs, "carrier")))
             rows.append(moved | signed_test(effects, pairs, generator, inference))
@@ -180,8 +192,9 @@ def susceptibility(
     -------
     DataFrame
         `COLUMNS`. Quantities: the signed ``shift_favoured``, ``shift_opposite``, ``shift_tie``, whose test
-        is `cue_effects`; the non-negative ``lds``, ``ols`` and ``ts``, with a ``p``, not corrected, against
-        Blind and probe being exchangeable; and ``lao``, a ratio that a chance movement makes as large as
+        is `cue_effects`; the non-negative ``lds``, ``ols`` and ``ts``, whose intervals are those of the
+        shifts, cut off at 0, with a ``p``, not corrected, against Blind and probe being exchangeable; and
+        ``lao``, a ratio that a chance movement makes as large as
         any, and which has none. ``null_low`` and ``null_high`` bound what Blind and probe, exchanged within
         clusters, give, over those exchanges for which the quantity is defined.
     """
@@ -190,9 +203,9 @@ def susceptibility(
     entropy = entropy_of(rng)
     rows = []
     for names, cell in cued_cells(judgements):
-        null = _null_shifts(cell, coding, inference, named_generator(entropy, coding, *names.values()))
+        null = _null_shifts(cell, coding, inference, named_generator(entropy, "null", *names.values()))
         for quantity, of_shifts in _SHIFT_STATISTICS.items():
-            generator = named_generator(entropy, coding, quantity, *names.values())
+            generator = named_generator(entropy, *names.values())
             moved = _shift_row(quantity, of_shifts, names, cell, coding, generator, inference)
             rows.append(moved | _against(of_shifts(null), quantity, moved["value"], inference))
     return frame(rows)
@@ -296,10 +309,10 @@ def _of_sums(of_shifts: Callable[[Shifts], Array]) -> Callable[[Array], Array]:
     return lambda sums: of_shifts(shifts(_shares(sums[..., :4]), _shares(sums[..., 4:])))
 
 
-_BALANCE: tuple[tuple[str, Callable[[Array], Array], tuple[float, float]], ...] = (
-    ("neutrality_signed", lambda sums: neutrality_signed(_shares(sums)), (-1, 1)),
-    ("neutrality_deviation", lambda sums: neutrality_deviation(_shares(sums)), (0, 1)),
-)
+_BALANCE: dict[str, Callable[[Array], Array]] = {
+    "neutrality_signed": lambda sums: neutrality_signed(_shares(sums)),
+    "neutrality_deviation": lambda sums: neutrality_deviation(_shares(sums)),
+}
 
 _SIGNED: dict[str, Callable[[Shifts], Array]] = {
     "shift_favoured": lambda shift: shift.favoured,
@@ -309,6 +322,10 @@ _SIGNED: dict[str, Callable[[Shifts], Array]] = {
 _EFFECTS = {"cue_effect": _SIGNED["shift_favoured"], "tie_change": _SIGNED["shift_tie"]}
 _NON_NEGATIVE: dict[str, Callable[[Shifts], Array]] = {"lds": lds, "ols": ols, "ts": ts, "lao": lao}
 _SHIFT_STATISTICS = _SIGNED | _NON_NEGATIVE
+
+_CUT_OFF = dict(zip(("lds", "ols", "ts"), _SIGNED.values(), strict=True))
+_MOVES = _SIGNED | _EFFECTS | _CUT_OFF
+"""The signed effect of each pair: of what is cut off at 0, before that."""
 
 # --- Revisions ----------------------------------------------------------------------------------------
 
@@ -357,11 +374,23 @@ def _shift_row(
 ) -> dict[str, Any]:
     """A quantity of the shifts of one judge, scheme, kind and probe."""
     parsed = cell[cell["parsed"]]
-    statistic = _of_sums(of_shifts)
-    bounds = (0.0 if quantity in _NON_NEGATIVE else -1.0, 1.0)
-    found = estimate(statistic, _pair_rows(parsed, coding), parsed, rng, inference, bounds)
+    statistic, columns = _of_sums(of_shifts), _pair_rows(parsed, coding)
+    if quantity == "lao":
+        found = estimate(statistic, columns, parsed, rng, inference, (0.0, 1.0))
+    else:
+        moves = _MOVES[quantity](_row_shifts(columns))
+        signed = signed_interval(moves, parsed["cluster"], rng, inference)
+        found = _cut_off(signed, inference) if quantity in _CUT_OFF else signed
     of_all = float(statistic(_pair_rows(cell, coding).sum(axis=0)))
     return row(quantity, names, parsed, cell, found) | {"coding": coding, "value_paper": of_all}
+
+
+def _cut_off(shift: Estimate, inference: Inference) -> Estimate:
+    """max(0, shift), its upper end at least what none of so many clusters leaves open: never of width 0."""
+    if np.isnan(shift.high):
+        return replace(shift, value=float(np.maximum(0, shift.value)))
+    _, least = unanimous_interval(0.0, shift.n_clusters, (0.0, 1.0), inference.confidence)
+    return replace(shift, value=max(0.0, shift.value), low=max(0.0, shift.low), high=max(least, shift.high))
 
 
 def _null_shifts(
@@ -398,8 +427,7 @@ def _revision_row(
 ) -> dict[str, object]:
     if key["probe"] != "difference":
         return row(quantity, key, parsed, cell, rate_interval(values, parsed["cluster"], rng, inference))
-    columns = np.column_stack([np.ones(len(values)), values])
-    found = estimate(share, columns, parsed, rng, inference, (-1.0, 1.0))
+    found = signed_interval(values, parsed["cluster"], rng, inference)
     return row(quantity, key, parsed, cell, found) | signed_test(values, parsed, rng, inference)
 
 

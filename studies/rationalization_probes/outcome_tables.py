@@ -39,7 +39,7 @@ def probe_rows(study: Study, probe: str, kind: str = "equal") -> pd.DataFrame:
 
 def shift_rows(study: Study, pairs: pd.DataFrame, coding: metrics.Coding) -> pd.DataFrame:
     """Shifts from Blind, in one coding."""
-    return metrics.susceptibility(pairs, study.rng("susceptibility"), study.inference, coding)
+    return metrics.susceptibility(pairs, study.effects_rng(), study.inference, coding)
 
 
 def with_floor(moved: pd.DataFrame, floor: pd.DataFrame) -> pd.DataFrame:
@@ -69,10 +69,10 @@ def relabel_rows(study: Study) -> pd.DataFrame:
     probes = ("relabel_llm", "relabel_tradml")
     kinds = list(study.judgements.loc[study.judgements["probe"].isin(probes), "kind"].unique())
     contrast = metrics.cue_effects(
-        _llm_against_tradml(study.of(kinds, *probes)), study.rng("contrast"), study.inference
+        _llm_against_tradml(study.of(kinds, *probes)), study.effects_rng(), study.inference
     )
     against_blind = study.of(kinds, "blind", "empty", *probes)
-    effects = metrics.cue_effects(against_blind, study.rng("relabel"), study.inference)
+    effects = metrics.cue_effects(against_blind, study.effects_rng(), study.inference)
     outcomes = [outcome_rows(study, kind, "blind", "empty", *probes) for kind in kinds]
     return pd.concat([*outcomes, contrast, effects], ignore_index=True)
 
@@ -88,5 +88,5 @@ def _llm_against_tradml(relabelled: pd.DataFrame) -> pd.DataFrame:
 def cross_task_rows(study: Study) -> pd.DataFrame:
     """Pairs of answers to a question: outcomes under each probe, and how a cue moved them."""
     judged = study.of(["qa_equal"])
-    effects = metrics.cue_effects(judged, study.rng("cross_task"), study.inference)
+    effects = metrics.cue_effects(judged, study.effects_rng(), study.inference)
     return pd.concat([outcome_rows(study, "qa_equal"), effects], ignore_index=True)

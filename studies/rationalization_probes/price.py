@@ -20,11 +20,11 @@ from shared.metrics.resampling import (
     rate_interval,
     ratio,
     replicates,
-    share,
+    signed_interval,
 )
 from studies.rationalization_probes.pairing import of_stage
 from studies.rationalization_probes.params import DAMAGED
-from studies.rationalization_probes.rows import entropy_of, estimate, frame, row, signed_test
+from studies.rationalization_probes.rows import entropy_of, frame, row, signed_test
 
 CUES = {"blind": 0, "truth": 1, "flip": -1}
 """The label LLM on candidate 1, less that on candidate 2."""
@@ -201,8 +201,7 @@ def _sensitivity_row(
 ) -> dict[str, Any]:
     used = _in_both_orders(cell[cell["status"] == "ok"])
     signed = _signed(used)
-    columns = np.column_stack([np.ones(len(used)), signed])
-    found = estimate(share, columns, used, rng, inference, (-1.0, 1.0))
+    found = signed_interval(signed, used["cluster"], rng, inference)
     of_all = {"value_paper": float(ratio(_signed(cell).sum(), len(cell)))}
     tested = signed_test(signed, used, rng, inference)
     return row(quantity, names, used, cell, found) | of_all | tested

@@ -16,10 +16,17 @@ import pandas as pd
 
 from shared.errors import UserError
 from shared.frames import cells
-from shared.metrics.resampling import Array, Inference, named_generator, rate_interval, ratio, share
+from shared.metrics.resampling import (
+    Array,
+    Inference,
+    named_generator,
+    rate_interval,
+    ratio,
+    signed_interval,
+)
 from studies.rationalization_probes.pairing import KEY, paired
 from studies.rationalization_probes.params import Rationales
-from studies.rationalization_probes.rows import entropy_of, estimate, frame, row, signed_test
+from studies.rationalization_probes.rows import entropy_of, estimate, frame, graded_estimate, row, signed_test
 
 Vectors = Mapping[str, Array]
 """A vector of each text, from `embedding.read_vectors`."""
@@ -211,7 +218,8 @@ def drift(
         of pairs whose delta is above the threshold that ``wording`` names ("> 0.1"), with its ``count``.
         ``over`` is ``all`` pairs, or the pairs of the ``same`` decision, which is the paper's, and selects by
         what the cue may have changed. Both need both rationales; ``n_unparsed`` counts the pairs without
-        them, out of all pairs, or out of those whose two verdicts were parsed and are equal. nan for no pair.
+        them, out of all pairs, or out of those whose two verdicts were parsed and are equal. nan for no pair;
+        ``drift`` and ``cosine`` have no interval under `rows.FEWEST_GRADED` clusters.
 
     Notes
     -----
@@ -244,7 +252,7 @@ def _drift_rows(
     delta = told["delta"].to_numpy(dtype=float)
     for quantity, values, bounds in (("drift", delta, (0, 1)), ("cosine", 1 - 2 * delta, (-1, 1))):
         generator = named_generator(entropy, quantity, *names.values())
-        found = estimate(share, _with_ones(values), told, generator, inference, bounds)
+        found = graded_estimate(values, told, generator, inference, bounds)
         yield row(quantity, names, told, part, found)
     for threshold in thresholds:
         key = {**names, "wording": f"> {threshold:g}"}
@@ -281,7 +289,8 @@ def drift_above_floor(
         shows no cue at work. ``over`` is ``all`` pairs, or those whose verdict is the ``same`` as Blind's
         under the cue and under the floor. ``p``, from sign flips of whole clusters, is not corrected;
         ``mde`` as in `metrics.cue_effects`. ``n_unparsed`` counts the pairs without all three rationales,
-        out of those that were asked under the floor. nan for no pair, as where the floor was not asked.
+        out of those that were asked under the floor. nan for no pair, as where the floor was not asked; no
+        interval under `rows.FEWEST_GRADED` clusters.
     """
     entropy = entropy_of(rng)
     pairs = compared(judgements, vectors)
@@ -451,8 +460,11 @@ def _effect_row(
 ) -> dict[str, object]:
     """The mean of a signed, paired effect with its interval and test."""
     generator = named_generator(entropy, quantity, *names.values())
-    found = estimate(share, _with_ones(effects), told, generator, inference, (-1, 1))
     graded = quantity.startswith("drift")  # a distance moves a little everywhere; alpha is there or not
+    if graded:
+        found = graded_estimate(effects, told, generator, inference, (-1, 1))
+    else:
+        found = signed_interval(effects, told["cluster"], generator, inference)
     tested = signed_test(effects, told, generator, inference, graded=graded)
     return row(quantity, names, told, part, found) | tested
 

@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from shared.draws import number
-from shared.errors import UserError
-from shared.frames import rows_of
+from shared.draws import generator
+from shared.frames import read_judges, rows_of
 from shared.metrics.competence import Competence, competence
 from shared.metrics.resampling import Inference
 from shared.reporting import tables
@@ -44,10 +43,6 @@ SAME_GATE = {"pbp_grafted": "pbp_once"}
 """A scheme that asks nothing else than another where there is no cue, and so has its gate."""
 
 
-class TablesError(UserError):
-    """Judgements that a table needs are not there; the message names the file and the fix."""
-
-
 @dataclass(frozen=True, slots=True)
 class Study:
     """What all tables are made from. ``judgements`` has ``judge``, ``system`` and ``writer`` added."""
@@ -60,7 +55,11 @@ class Study:
 
     def rng(self, *names: str) -> np.random.Generator:
         """A generator of one table's own, so that adding a table moves no other."""
-        return np.random.default_rng(number(self.seed, "tables", *names))
+        return generator(self.seed, "tables", *names)
+
+    def effects_rng(self) -> np.random.Generator:
+        """That of all effects of cues, so that one has the same interval wherever it stands."""
+        return self.rng("effects")
 
     def of(self, kinds: Sequence[str], *probes: str) -> pd.DataFrame:
         """The judgements of some kinds, under these probes or under all."""
@@ -76,11 +75,10 @@ def read_judgements(judges: Sequence[str], items: pd.DataFrame, folder: Path = J
 
     Raises
     ------
-    TablesError
+    UserError
         If a judge has not been run.
     """
-    frames = [_of_judge(judge, folder / f"{judge}.parquet") for judge in judges]
-    return with_writers(pd.concat(frames, ignore_index=True), items)
+    return with_writers(read_judges(folder, judges, "judgements"), items)
 
 
 def with_writers(judgements: pd.DataFrame, items: pd.DataFrame) -> pd.DataFrame:
@@ -89,12 +87,6 @@ def with_writers(judgements: pd.DataFrame, items: pd.DataFrame) -> pd.DataFrame:
     system = judgements["item"].map(texts["provenance_2"].map(_system))
     writer = judgements["item"].map(texts["provenance_1"]).where(system != "", "")
     return judgements.assign(system=system, writer=writer)
-
-
-def _of_judge(judge: str, file: Path) -> pd.DataFrame:
-    if not file.is_file():
-        raise TablesError(f"{file} is absent; run `make repro`, which puts the trials to judge {judge!r}")
-    return pd.read_parquet(file).assign(judge=judge)
 
 
 def _system(provenance: str) -> str:
@@ -149,7 +141,7 @@ def _task(kind: object) -> str:
 
 def finisher(study: Study, gates: Gates) -> Callable[..., pd.DataFrame]:
     """Adds the paper's numbers, the gate, and what the rows rest on; a table may name columns of its own."""
-    marks = study.judgements.dropna(subset="fingerprint").groupby("judge")["fingerprint"].unique()
+    marks = tables.fingerprints(study.judgements)
     verdicts = {cell: gate.verdict for cell, gate in gates.items()}
     known = set(pages.SCHEME_NAMES) - {""}
 
@@ -160,7 +152,7 @@ def finisher(study: Study, gates: Gates) -> Callable[..., pd.DataFrame]:
         gate = [verdicts.get(cell, NOT_ASKED if cell[1] in known else "") for cell in asked]
         rows = rows.assign(
             profile=study.profile,
-            fingerprint=rows["judge"].map(lambda judge: " ".join(marks.get(judge, ()))),
+            fingerprint=rows["judge"].map(lambda judge: marks.get(judge, "")),
             gate=gate,
         )
         few = rows["n_clusters"].astype(float) < study.inference.few_clusters

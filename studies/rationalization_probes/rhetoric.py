@@ -20,10 +20,17 @@ from statsmodels.stats.proportion import proportion_confint
 
 from shared.errors import UserError
 from shared.frames import cells
-from shared.metrics.resampling import Array, Inference, named_generator, rate_interval, ratio, share
+from shared.metrics.resampling import (
+    Array,
+    Inference,
+    named_generator,
+    rate_interval,
+    ratio,
+    signed_interval,
+)
 from studies.rationalization_probes.label_argument import argues_from_label
 from studies.rationalization_probes.pairing import cued_cells, of_stage
-from studies.rationalization_probes.rows import entropy_of, estimate, frame, row, signed_test
+from studies.rationalization_probes.rows import entropy_of, frame, row, signed_test
 from studies.rationalization_probes.stated import Stated, stated_preference
 from studies.rationalization_probes.tasks import task_of
 
@@ -164,8 +171,7 @@ def _excess_row(
     inference: Inference,
 ) -> dict[str, Any]:
     generator = named_generator(entropy, "intrusion_excess", *names.values())
-    columns = np.column_stack([np.ones(len(excess)), excess])
-    found = estimate(share, columns, both, generator, inference, (-1.0, 1.0))
+    found = signed_interval(excess, both["cluster"], generator, inference)
     return row("intrusion_excess", names, both, cell, found) | signed_test(excess, both, generator, inference)
 
 

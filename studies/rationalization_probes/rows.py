@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import pandas as pd
 
 from shared.metrics.permutation import sign_flip_test
 from shared.metrics.power import cluster_contributions, minimum_detectable_effect
-from shared.metrics.resampling import Array, Estimate, Inference, bootstrap, cluster_sums
+from shared.metrics.resampling import Array, Estimate, Inference, bootstrap, cluster_sums, share
 
 # The columns of every frame of estimates; those that do not apply to a row are nan.
 COLUMNS = (
@@ -35,6 +36,26 @@ def estimate(
 ) -> Estimate:
     """A function of summed columns, with an interval over whole clusters of ``used``."""
     return bootstrap(statistic, cluster_sums(columns, used["cluster"]), rng, inference, bounds)
+
+
+FEWEST_GRADED = 3
+"""Of fewer clusters no interval of a matter of degree is told: resamples of two give their values back."""
+
+
+def graded_estimate(
+    values: Array,
+    used: pd.DataFrame,
+    rng: np.random.Generator,
+    inference: Inference,
+    bounds: tuple[float, float],
+) -> Estimate:
+    """The mean of a quantity that is a matter of degree (a distance), with its percentile interval.
+
+    Nothing is known of how far such a quantity goes in a cluster that was not seen, so that under
+    `FEWEST_GRADED` clusters there is no interval.
+    """
+    found = estimate(share, np.column_stack([np.ones(len(values)), values]), used, rng, inference, bounds)
+    return found if found.n_clusters >= FEWEST_GRADED else replace(found, low=np.nan, high=np.nan)
 
 
 def signed_test(

@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas as pd
 
 from shared.errors import run_stage
-from shared.frames import read
+from shared.frames import read, read_judges
 from shared.metrics.resampling import Inference
 from shared.params import load
 from shared.reporting import tables
@@ -117,7 +117,7 @@ def write_all(study: Study, inputs: Inputs, folder: Path = FOLDER) -> Iterable[s
 
 def effect_rows(study: Study) -> pd.DataFrame:
     """The signed cue effect and the change of ties, over all kinds of pairs that were shown with a cue."""
-    return metrics.cue_effects(study.judgements, study.rng("cue_effects"), study.inference)
+    return metrics.cue_effects(study.judgements, study.effects_rng(), study.inference)
 
 
 def invariance_rows(study: Study, gate: pd.DataFrame) -> pd.DataFrame:
@@ -138,18 +138,12 @@ def scorer_rows(study: Study, inputs: Inputs) -> pd.DataFrame:
     return rhetoric.precision_recall(inputs.examples, inputs.params.labels, study.inference)
 
 
-def read_responses(judges: Iterable[str]) -> pd.DataFrame:
-    """Every call of exactly these judges, with ``judge``."""
-    calls = [read(RESPONSES / f"{judge}.parquet", "judge").assign(judge=judge) for judge in judges]
-    return pd.concat(calls, ignore_index=True)
-
-
 def main() -> None:
     common, params = load("rationalization_probes", Section)
     judged = read_judgements(params.judges, read(ITEMS, "data"))
     inference = Inference(**common.statistics.model_dump())
     study = Study(judged, inference, common.seed, common.profile, read_vectors(EMBEDDINGS))
-    trials, responses = read(TRIALS, "design"), read_responses(params.judges)
+    trials, responses = read(TRIALS, "design"), read_judges(RESPONSES, params.judges, "judge")
     inputs = Inputs(params, read(REWRITTEN, "attacks"), trials, responses, rhetoric.load_examples(EXAMPLES))
     for line in write_all(study, inputs):
         print(line)

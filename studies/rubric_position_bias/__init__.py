@@ -1,1 +1,1 @@
-"""Replication of "Am I More Pointwise or Pairwise? Revealing Position Bias in Rubric-Based LLM-as-a-Judge"."""
+"""Replication of "Am I More Pointwise or Pairwise? Position Bias in Rubric-Based LLM-as-a-Judge"."""

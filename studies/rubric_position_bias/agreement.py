@@ -279,11 +279,12 @@ def _gain_share_rows(
         # Of Balanced's gain all is there at K, by definition.
         for k in range(2, whole if strategy == "balanced" else whole + 1):
             found = estimate(shares[place, k - 1], n_clusters, (0.0, 1.0), inference)
+            by_construction = not np.nansum(np.abs(shares[place, k - 1]))  # one answer repeated: no estimate
             yield {
                 **_head("gain_share", (strategy,), names, k),
                 "value": found.value,
-                "ci_low": found.low,
-                "ci_high": found.high,
+                "ci_low": np.nan if by_construction else found.low,
+                "ci_high": np.nan if by_construction else found.high,
                 "n_clusters": n_clusters,
                 "undefined_resamples": int(np.isnan(shares[place, k - 1, 1:]).sum()),
             }

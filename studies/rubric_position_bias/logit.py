@@ -164,15 +164,17 @@ def score_test(counts: Array, null: Array) -> tuple[float, float]:
     -------
     distance : float
         Squared Mahalanobis distance; 0 where the null has no spread. Without bias about chi-square with
-        n - 1 degrees of freedom.
+        n - 1 degrees of freedom. nan without any answer.
     p : float
-        In (0, 1]. Mean and covariance are of the draws and the observed counts together, so that all are
-        exchangeable without bias: the test is exact, however few the sources.
+        In (0, 1]; nan without any answer. Mean and covariance are of the draws and the observed counts
+        together, so that all are exchangeable without bias: the test is exact, however few the sources.
 
     See Also
     --------
     scipy.spatial.distance.mahalanobis : the oracle.
     """
+    if not counts.sum():
+        return float("nan"), float("nan")
     together = np.vstack([counts, null])
     apart = together - together.mean(axis=0)
     inverse = np.linalg.pinv(apart.T @ apart / len(null), rcond=1e-9, hermitian=True)

@@ -18,9 +18,8 @@ from shared.metrics.resampling import (
     Estimate,
     Inference,
     Statistic,
-    percentile_interval,
+    from_replicates,
     ratio,
-    unanimous_interval,
 )
 from studies.rubric_position_bias.grid import Codes, Grid, asked
 
@@ -338,13 +337,9 @@ def interval(
     """
     n = len(sums)
     value = float(statistic(sums.sum(axis=0))) if n else float("nan")
-    if n < 2 or np.isnan(value):
-        return Estimate(value, np.nan, np.nan, n)
     with np.errstate(invalid="ignore", divide="ignore"):
-        low, high = percentile_interval(statistic(totals), inference.confidence)
-    if high - low < 1e-12:
-        low, high = unanimous_interval(value, n, bounds, inference.confidence)
-    return Estimate(value, low, high, n)
+        draws = statistic(totals)
+    return from_replicates(value, draws, n, bounds, inference)
 
 
 def null_range(null: Array, inference: Inference) -> tuple[float, float]:

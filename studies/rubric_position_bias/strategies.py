@@ -14,10 +14,9 @@ from shared.metrics.resampling import (
     Array,
     Estimate,
     Inference,
+    from_replicates,
     named_generator,
-    percentile_interval,
     ratio,
-    unanimous_interval,
 )
 from studies.rubric_position_bias.grid import Codes, Grid, asked, cells, grid
 from studies.rubric_position_bias.metrics import resample_weights
@@ -198,10 +197,4 @@ def estimate(draws: Array, n_clusters: int, bounds: tuple[float, float], inferen
         nan ends under two clusters, where the estimate is undefined, and where more replicates are undefined
         than the interval leaves out; never of width 0.
     """
-    value, replicates = float(draws[0]), draws[1:]
-    if n_clusters < 2 or np.isnan(value):
-        return Estimate(value, np.nan, np.nan, n_clusters)
-    low, high = percentile_interval(replicates, inference.confidence)
-    if high - low < 1e-12:
-        low, high = unanimous_interval(value, n_clusters, bounds, inference.confidence)
-    return Estimate(value, low, high, n_clusters)
+    return from_replicates(float(draws[0]), draws[1:], n_clusters, bounds, inference)

@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 from scipy.stats import chisquare
 
-from shared.draws import draw, number
+from shared.draws import draw, generator, number
 
 
 def test_a_draw_depends_on_its_names_alone():
@@ -33,3 +33,7 @@ def test_draws_are_uniform_and_independent_between_purposes():
 def test_no_options_is_an_error():
     with pytest.raises(ZeroDivisionError):
         draw([], "a")
+
+
+def test_a_generator_depends_on_its_names_alone():
+    assert generator(1, "a").random() == generator(1, "a").random() != generator(1, "b").random()

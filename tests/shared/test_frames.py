@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from shared.errors import UserError
-from shared.frames import read, rows_of
+from shared.frames import read, read_judges, rows_of
 
 TABLE = pd.DataFrame({"item": ["a", "b"], "n": [1, 2]})
 
@@ -34,3 +34,12 @@ def test_a_damaged_table_is_one_line_wherever_the_damage_lies(tmp_path):
         with pytest.raises(UserError, match=r"items\.parquet: damaged .*; run the `data` stage") as caught:
             read(path, "data")
         assert "\n" not in str(caught.value)
+
+
+def test_judges_are_read_one_file_each_and_told_apart(tmp_path):
+    for judge in ("first", "second", "removed"):
+        TABLE.to_parquet(tmp_path / f"{judge}.parquet")
+    both = read_judges(tmp_path, ["second", "first"], "judge")
+    assert list(both["judge"]) == ["second", "second", "first", "first"]
+    with pytest.raises(UserError, match=r"lost\.parquet: absent; run the `judge` stage"):
+        read_judges(tmp_path, ["first", "lost"], "judge")

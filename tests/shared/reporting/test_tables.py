@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shared.reporting.tables import (
+    fingerprints,
     COLUMNS,
     between,
     interval,
@@ -104,3 +105,8 @@ def test_names_that_look_like_numbers_stay_names(tmp_path):
     write(tmp_path / "t.csv", rows, ["A page."])
     back = read(tmp_path / "t.csv")
     assert back.loc[0, ["judge", "fingerprint"]].tolist() == ["007", "123e45678901"]
+
+
+def test_a_judge_that_changed_in_between_has_both_its_fingerprints():
+    rows = pd.DataFrame({"judge": ["a", "a", "a", "b"], "fingerprint": ["x", "x", "y", None]})
+    assert fingerprints(rows) == {"a": "x y"}

@@ -742,11 +742,12 @@ def many_studies(n_documents: int, follows: float, inference: Inference, seed: i
 
 def test_intervals_cover_a_planted_bias():
     # 200 studies of 30 documents; the true effect is 0.3 * 0.75. Three standard errors of a coverage of
-    # 95% over 200 studies are 4.6%; percentile intervals of 30 clusters fall a little short of it.
+    # 95% over 200 studies are 4.6%. Nothing moves against the cue, of which the interval takes Wilson's limit
+    # all the same: it covers more than 95%.
     effects = many_studies(30, 0.3, Inference(resamples=400, permutations=100), seed=21)
     covered = effects["ci_low"].le(0.3 * 0.75) & effects["ci_high"].ge(0.3 * 0.75)
     assert len(effects) == 200
-    assert 0.89 <= covered.mean() <= 0.985
+    assert covered.mean() >= 0.93
 
 
 def test_a_judge_that_ignores_cues_is_rejected_at_the_nominal_rate():

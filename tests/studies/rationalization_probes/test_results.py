@@ -4,11 +4,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from shared.errors import UserError
 from shared.metrics.resampling import Estimate
 from studies.rationalization_probes import results
 from studies.rationalization_probes.results import (
     COLUMNS,
-    TablesError,
     finisher,
     gate_checks,
     one_frame,
@@ -44,7 +44,7 @@ def test_systems_come_from_the_items(tmp_path):
 
 
 def test_a_judge_that_was_not_run_is_named_with_the_fix(tmp_path):
-    with pytest.raises(TablesError, match=r"judge\.parquet is absent; run `make repro`.*judge 'judge'"):
+    with pytest.raises(UserError, match=r"judge\.parquet: absent; run the `judgements` stage"):
         read_judgements(["judge"], items_of(pd.DataFrame([judgement("d0", "1")])), tmp_path)
 
 

@@ -12,8 +12,8 @@ from studies.rationalization_probes.design import ITEMS, TRIALS
 from studies.rationalization_probes.judge import RESPONSES
 from studies.rationalization_probes.judgements import JUDGEMENTS
 from studies.rationalization_probes.params import ATTACKS
-from studies.rationalization_probes.results import COLUMNS, TablesError
-from studies.rationalization_probes.tables import all_tables, read_responses, write_all
+from studies.rationalization_probes.results import COLUMNS
+from studies.rationalization_probes.tables import all_tables, write_all
 from tests.studies.rationalization_probes.scripted_judgements import all_arms, items_of, judgement
 from tests.studies.rationalization_probes.scripted_study import cell, inputs_of, study_of, vector
 
@@ -161,7 +161,7 @@ def checkout(root, tmp_path, monkeypatch):
 
 
 def test_a_judge_that_was_not_run_is_named_with_the_fix(checkout):
-    with pytest.raises(TablesError, match=r"smollm2_135m\.parquet is absent; run `make repro`"):
+    with pytest.raises(UserError, match=r"smollm2_135m\.parquet: absent; run the `judgements` stage"):
         tables.main()
     assert not tables.FOLDER.exists()
 
@@ -174,9 +174,3 @@ def test_a_judge_that_is_not_in_params_is_not_read(checkout, capsys):
     assert set(table["judge"]) == {JUDGE}
     assert cell(table, "share_21")["value"] == 1
     assert f"tables of {JUDGE}" in capsys.readouterr().out
-
-
-def test_calls_that_were_not_kept_are_asked_for(checkout):
-    with pytest.raises(UserError, match=r"lost\.parquet: absent; run the `judge` stage"):
-        read_responses(["removed", "lost"])
-    assert set(read_responses(["removed"])["judge"]) == {"removed"}

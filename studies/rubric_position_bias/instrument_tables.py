@@ -1,0 +1,54 @@
+"""Tables about the instrument: what became of the answers, and how even the balanced orders are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pandas as pd
+
+from shared.frames import cells
+from shared.judge.records import STATUSES
+from shared.metrics.resampling import rate_interval
+from studies.rubric_position_bias.levels import SIZES
+from studies.rubric_position_bias.orders import balanced, neighbour_imbalance
+from studies.rubric_position_bias.results import Study
+
+CELL = ("judge", "setting", "dataset", "scheme", "size", "temperature", "effort")
+
+
+def answer_rows(study: Study) -> Iterator[dict[str, Any]]:
+    """How many trials ended with each status, one row a status: ``ok_rate``, ``unparsed_rate`` and so on.
+
+    A trial of several criteria counts once; two strategies that show one order are two trials, one answer.
+    """
+    trials = study.judgements.drop_duplicates(["judge", "trial"])
+    for names, cell in cells(trials, CELL):
+        for status in STATUSES:
+            hits = cell["status"] == status
+            rng = study.rng("answers", *names.values(), status)
+            found = rate_interval(hits, cell["cluster"], rng, study.inference)
+            yield {
+                "quantity": f"{status}_rate",
+                **names,
+                **{"value": found.value, "ci_low": found.low, "ci_high": found.high},
+                "count": int(hits.sum()),
+                "n_trials": len(cell),
+                "n_items": cell["item"].nunique(),
+                "n_clusters": cell["cluster"].nunique(),
+                "n_unparsed": int((cell["status"] != "ok").sum()),
+            }
+
+
+def order_rows() -> pd.DataFrame:
+    """How far the balanced orders of each size are from balancing neighbours too; 0 is even (no estimate)."""
+    rows = [
+        {
+            "quantity": "neighbour_imbalance",
+            "condition": f"{len(balanced(size))} balanced orders",
+            "size": size,
+            "value": neighbour_imbalance(balanced(size)),
+        }
+        for size in SIZES
+    ]
+    return pd.DataFrame(rows)

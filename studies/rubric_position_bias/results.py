@@ -1,0 +1,129 @@
+"""What every row of every table says besides its estimate: the gate, the paper's number, what it rests on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from shared.draws import generator
+from shared.frames import rows_of
+from shared.metrics.resampling import Inference
+from shared.reporting import tables
+from shared.reporting.pages import note
+from studies.rubric_position_bias import counterparts
+from studies.rubric_position_bias.gate import gate_rows
+
+COLUMNS = (
+    *tables.COLUMNS,
+    "setting", "dataset", "rater", "criterion", "size", "temperature", "effort", "scale", "strategy", "k",
+    "contest", "p", "p_holm", "mde", "null_low", "null_high", "count", "v", "verdict", "changed",
+    "undefined_resamples", "calls", "limit", "n_cells", "n_contests", "n_undefined", "n_trials",
+    "published", "paper_low", "paper_high", "profile", "fingerprint", "gate", "note",
+)  # fmt: skip
+"""Of every table; a column that does not apply to a row is n/a, a text that is lacking is empty."""
+
+TEXTS = (
+    "judge", "scheme", "condition", "setting", "dataset", "rater", "criterion", "effort", "scale", "strategy",
+    "contest", "verdict", "changed", "published_id",
+)  # fmt: skip
+
+MAIN: Mapping[str, Any] = {"scheme": "base", "size": 5, "temperature": 0.0, "effort": ""}
+"""The paper's main design: five options, its own prompt, temperature 0."""
+
+USUAL_SCALE = "12345"
+
+GATE = ("judge", "setting", "dataset", "scheme", "size", "temperature", "effort", "scale")
+"""What has a gate of its own; a row that does not say one of them has that of the main design."""
+
+
+@dataclass(frozen=True, slots=True)
+class Study:
+    """What all tables are made from. ``judgements`` has ``judge``."""
+
+    judgements: pd.DataFrame
+    inference: Inference
+    seed: int
+    profile: str
+
+    def rng(self, *names: str) -> np.random.Generator:
+        """A generator of one table's own, so that adding a table moves no other."""
+        return generator(self.seed, "tables", *names)
+
+
+def main_design(judgements: pd.DataFrame) -> pd.DataFrame:
+    """The judgements of `MAIN`; of the setting ``criteria`` whatever their number is."""
+    chosen = (judgements["size"] == MAIN["size"]) | (judgements["setting"] == "criteria")
+    for name in ("scheme", "temperature", "effort"):
+        chosen &= judgements[name] == MAIN[name]
+    return judgements[chosen]
+
+
+ALL = "all"
+"""The judge of a mean over judges."""
+
+Gates = Mapping[tuple[Any, ...], str]
+"""The gate's verdict by the values of `GATE`."""
+
+
+def verdicts(gates: pd.DataFrame) -> Gates:
+    """Each cell's verdict, from `gate.gate_rows`."""
+    return {tuple(row[name] for name in GATE): row["verdict"] for row in rows_of(gates)}
+
+
+def gates_of(study: Study) -> pd.DataFrame:
+    """The competence gate of every cell, as rows of a table."""
+    return gate_rows(study.judgements, study.rng("competence"), study.inference)
+
+
+def finisher(study: Study, gates: Gates) -> Callable[[str, pd.DataFrame], pd.DataFrame]:
+    """Adds to a table's rows the paper's numbers, the gate, and what they rest on."""
+    marks = tables.fingerprints(study.judgements)
+
+    def finish(name: str, rows: pd.DataFrame) -> pd.DataFrame:
+        rows = rows.reindex(columns=list(COLUMNS))
+        rows[list(TEXTS)] = rows[list(TEXTS)].astype(object).fillna("")
+        gate = [_gate_of(row, gates) for row in rows_of(rows)]
+        few = rows["n_clusters"].astype(float) < study.inference.few_clusters
+        rows = rows.assign(
+            profile=study.profile,
+            fingerprint=rows["judge"].map(lambda judge: marks.get(judge, "")),
+            gate=gate,
+            note=[_note(*said) for said in zip(rows["note"], gate, few, strict=True)],
+        )
+        return _with_counterparts(name, rows)
+
+    return finish
+
+
+def _note(own: Any, gate: str, few: bool) -> str:
+    """What the estimate says of itself, then the gate and the number of sources."""
+    return "; ".join(filter(None, ["" if pd.isna(own) else own, note(gate, few)]))
+
+
+def _gate_of(row: dict[str, Any], gates: Gates) -> str:
+    """The verdict of a row's cell; nothing for a row about several judges or about none."""
+    if row["judge"] in ("", ALL):
+        return ""
+    own = {name: row[name] for name in GATE if not (pd.isna(row[name]) or row[name] == "")}
+    usual = {"scale": USUAL_SCALE} if own.get("setting") == "criteria" else {}
+    wanted = {"setting": "score", **MAIN, "scale": "", **usual, **own}
+    return gates.get(tuple(wanted[name] for name in GATE), "not asked")
+
+
+def _with_counterparts(name: str, rows: pd.DataFrame) -> pd.DataFrame:
+    """Fill in the paper's numbers; ``published`` is one number, ``paper_low`` and ``paper_high`` a range."""
+    found = [counterparts.of(row["quantity"], name, **_names(row)) for row in rows_of(rows)]
+    return rows.assign(
+        published_id=[cell.id for cell in found],
+        published=[cell.value for cell in found],
+        paper_low=[cell.low for cell in found],
+        paper_high=[cell.high for cell in found],
+    )
+
+
+def _names(row: dict[str, Any]) -> dict[str, Any]:
+    return {name: row[name] for name in ("judge", "scheme", "condition", "dataset", "criterion", "size", "k")}

@@ -1,0 +1,88 @@
+"""The study's tables (stage ``tables``): estimates beside what the paper printed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import pandas as pd
+
+from shared.errors import run_stage
+from shared.frames import read_judges
+from shared.metrics.resampling import Inference
+from shared.params import load
+from shared.reporting import tables
+from studies.rubric_position_bias import pages
+from studies.rubric_position_bias.agreement import agreement_rows, claim_rows, gain_rows, k_curve_rows
+from studies.rubric_position_bias.budget import budget_rows
+from studies.rubric_position_bias.calibration import calibration_rows
+from studies.rubric_position_bias.captions import ABSENT
+from studies.rubric_position_bias.criteria import criteria_rows
+from studies.rubric_position_bias.first_token import first_token_rows
+from studies.rubric_position_bias.instrument_tables import answer_rows, order_rows
+from studies.rubric_position_bias.judgements import JUDGEMENTS
+from studies.rubric_position_bias.logit import arm_rows, logit_rows, temperature_rows
+from studies.rubric_position_bias.params import Section
+from studies.rubric_position_bias.position import position_rows, size_rows
+from studies.rubric_position_bias.ranking import ranking_rows
+from studies.rubric_position_bias.results import Study, finisher, gates_of, main_design, verdicts
+
+FOLDER = Path("paper_tables/rubric_position_bias")
+
+
+def all_tables(study: Study, params: Section) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Every table by name, its rows as `results.finisher` leaves them."""
+    gates = gates_of(study)
+    finish = finisher(study, verdicts(gates))
+    for name, rows in _estimates(study, params):
+        yield name, finish(name, rows)
+    yield "competence", finish("competence", gates)
+    yield "answers", finish("answers", pd.DataFrame(answer_rows(study)))
+    yield "orders", finish("orders", order_rows())
+
+
+def _estimates(study: Study, params: Section) -> Iterator[tuple[str, pd.DataFrame]]:
+    """The paper's results 1 to 9, then what goes beyond it."""
+    every, main, inference = study.judgements, main_design(study.judgements), study.inference
+    agreement = agreement_rows(main, study.rng("agreement"), inference)
+    yield "position", position_rows(main, study.rng("position"), inference)
+    yield "rubric_size", size_rows(every, study.rng("rubric_size"), inference)
+    by_place = criteria_rows(main, study.rng("criterion_order"), inference)
+    yield "criterion_order", by_place.assign(setting="criteria")
+    yield "agreement", pd.concat([agreement, _of_several(claim_rows(agreement))], ignore_index=True)
+    yield "gain", gain_rows(main, study.rng("gain"), inference)
+    yield "k_curve", k_curve_rows(main, study.rng("k_curve"), inference)
+    yield "ranking", ranking_rows(main, study.rng("ranking"), inference)
+    yield "logit", logit_rows(main, study.rng("logit"), inference)
+    yield "prompt_arms", arm_rows(every, inference)
+    yield "temperature", temperature_rows(every, inference)
+    yield "first_token", first_token_rows(main, study.rng("first_token"), inference)
+    yield "calibration", calibration_rows(main, study.rng("calibration"), inference, params.calibration)
+    yield "budget", budget_rows(main, study.rng("budget"), inference, params.budget)
+
+
+def _of_several(claims: pd.DataFrame) -> pd.DataFrame:
+    """Counts of cells, where there is more than one to count."""
+    return claims[claims["n_cells"] > 1] if len(claims) else claims
+
+
+def write_all(study: Study, params: Section, folder: Path = FOLDER) -> Iterable[str]:
+    """Write every table with its page, and tell of each that has no rows."""
+    for name, rows in all_tables(study, params):
+        page = pages.page(name, rows, study.profile, study.inference.confidence)
+        tables.write(folder / f"{name}.csv", rows, page)
+        if rows.empty:
+            yield f"{name}: no rows; {ABSENT[name]}"
+
+
+def main() -> None:
+    common, params = load("rubric_position_bias", Section)
+    judged = read_judges(JUDGEMENTS, params.judges, "judgements")
+    study = Study(judged, Inference(**common.statistics.model_dump()), common.seed, common.profile)
+    for line in write_all(study, params):
+        print(line)
+    print(f"{FOLDER}: tables of {', '.join(params.judges)}, profile {common.profile}")
+
+
+if __name__ == "__main__":
+    run_stage(main)

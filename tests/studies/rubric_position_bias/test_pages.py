@@ -1,0 +1,224 @@
+"""Each table's page: what it says of its numbers, and what it leaves out where that would say nothing."""
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from studies.rubric_position_bias import pages
+from studies.rubric_position_bias.captions import TEXTS
+from studies.rubric_position_bias.counterparts import claim
+from studies.rubric_position_bias.results import COLUMNS
+from studies.rubric_position_bias.results import TEXTS as NAMES
+from tests.studies.rubric_position_bias.small_tables import tables
+
+NO_JUDGE = {"orders"}
+"""Tables whose rows are about no judge."""
+
+
+def written(name, rows):
+    return "\n\n".join(pages.page(name, rows, "smoke", 0.95))
+
+
+@pytest.fixture(scope="module")
+def page():
+    """Every page of the small judge."""
+    return {name: written(name, rows) for name, rows in tables().items()}
+
+
+def row(quantity="cramers_v", value=0.25, **columns):
+    """An estimate of the main design, 0.1 each way."""
+    texts = dict.fromkeys((*NAMES, "note", "gate", "profile", "fingerprint"), "")
+    told = {"judge": "mine", "scheme": "base", "condition": "balanced", "dataset": "d", "size": 5}
+    sizes = {"n_items": 24, "n_clusters": 12, "n_unparsed": 0}
+    ends = {"value": value, "ci_low": value - 0.1, "ci_high": value + 0.1}
+    return {"quantity": quantity, **texts, **told, **sizes, **ends, **columns}
+
+
+def frame(*rows):
+    return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+def lines(text):
+    """Cells of the tables' rows, each with its heads."""
+    found = []
+    for block in text.split("\n\n"):
+        table = [line for line in block.splitlines() if line.startswith("|")]
+        cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in table]
+        found += [dict(zip(cells[0], line, strict=True)) for line in cells[2:]]
+    return found
+
+
+# --- What every page says ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_a_page_says_what_it_rests_on(page, name):
+    text = page[name]
+    assert text.startswith(f"# {TEXTS[name].title}")
+    assert TEXTS[name].counted in text
+    assert "Profile `smoke`" in text
+    assert not re.search(r"\bnan\b", text)
+    assert ("smollm2_135m (fingerprint 0123456789ab)" in text) is (name not in NO_JUDGE)
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_every_row_of_a_table_is_on_its_page(page, name):
+    """Side by side or one below the other: each value stands there."""
+    printed = [cell for line in lines(page[name]) for cell in line.values()]
+    for row in tables()[name].to_dict("records"):
+        value = pages._estimate(pd.Series(row))
+        assert any(value in cell for cell in printed) or name == "answers"
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_an_empty_table_says_why(name):
+    text = written(name, frame())
+    assert text.startswith(f"# {TEXTS[name].title}\n\nNot run: ") and text.endswith(". Profile `smoke`.")
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_quantities_are_named_for_people(page, name):
+    printed = {word for line in lines(page[name]) for word in line.values()}
+    assert not {word for word in printed if pages.QUANTITY_NAMES.get(word, word) != word}
+    assert set(tables()[name]["quantity"]) <= set(pages.QUANTITY_NAMES)
+
+
+# --- Columns ----------------------------------------------------------------------------------------
+
+
+def test_a_row_by_hand():
+    told = {
+        "null_low": 0.0,
+        "null_high": 0.1,
+        "p": 0.0004,
+        "p_holm": 0.002,
+        "mde": 0.125,
+        "changed": "no",
+        "k": 10,
+    }
+    text = written("position", frame(row(**told, paper_low=0.0, paper_high=0.114)))
+    assert lines(text) == [
+        {
+            "judge": "mine",
+            "quantity": "Cramer's V",
+            "k": "10",
+            "ours [interval]": "0.250 [0.150, 0.350]",
+            "without bias": "0.000 to 0.100",
+            "p, uncorrected": "4.0e-04",
+            "p, Holm": "0.002",
+            "MDE": "0.125",
+            "tests differ": "no",
+            "n": "24",
+            "prompts": "12",
+            "unparsed": "0",
+            "paper": "0.000 to 0.114",
+        }
+    ]
+    assert "In all rows: data set d, scheme base, size 5." in text
+
+
+def test_names_that_differ_are_columns_and_no_other():
+    [one, two] = lines(written("position", frame(row(), row(dataset="e", temperature=0.0))))
+    assert (one["dataset"], two["dataset"]) == ("d", "e")
+    assert "scheme" not in one and "temperature" not in one  # one value, or lacking
+
+
+def test_places_stand_side_by_side():
+    shares = [
+        row(
+            "position_share",
+            0.2 * place,
+            condition=f"place {place}",
+            count=place,
+            null_low=0.2 / place,
+            null_high=0.3,
+        )
+        for place in (1, 2)
+    ]
+    [line] = lines(written("position", frame(*shares)))
+    assert line["place 1"] == "0.200 [0.100, 0.300] (1)" and line["place 2"] == "0.400 [0.300, 0.500] (2)"
+    assert line["without bias"] == "0.100 to 0.300"
+    assert "condition" not in line and "quantity" not in line
+
+
+def test_numbers_of_orders_are_lines_and_strategies_columns():
+    curve = [row("gain_share", k / 10, condition=c, k=k) for k in (2, 3) for c in ("balanced", "fixed")]
+    curve[2]["published"], curve[2]["published_id"] = 0.7, claim("025")
+    two, three = lines(written("k_curve", frame(*curve)))
+    assert (two["k"], three["k"]) == ("2", "3")
+    assert two["balanced"] == two["fixed"] == "0.200 [0.100, 0.300]"
+    assert (two["balanced, paper"], three["balanced, paper"]) == ("", "0.700")
+    assert "fixed, paper" not in two
+
+
+def test_ways_to_a_score_are_lines_and_priors_stand_below(page):
+    found = lines(page["calibration"])
+    ways = [line["condition"] for line in found if line.get("r with the reference")]
+    if ways:  # eight items may be too few to hold some out
+        assert "corrected expected score" in ways
+        assert sum("place 5" in line for line in found) == 2
+
+
+def test_statuses_are_counts_side_by_side(page):
+    [line] = [line for line in lines(page["answers"]) if line.get("scheme") == "cot"]
+    assert int(line["ok"]) + int(line["unparsed"]) == int(line["answers due"]) == 80
+    assert "[" in line["ok rate [interval]"]
+
+
+def test_what_was_lost_is_shown_where_there_is_any():
+    [line] = lines(written("ranking", frame(row("kendall_tau", n_contests=9, n_undefined=0))))
+    assert line["contests"] == "9" and "without a tau" not in line
+    [line] = lines(written("ranking", frame(row("kendall_tau", n_contests=9, n_undefined=2))))
+    assert line["without a tau"] == "2"
+
+
+# --- The paper and the gate -------------------------------------------------------------------------
+
+
+def test_a_count_is_told_with_of_how_many():
+    told = row("pearson_cells_above_0", 1, judge="", published=8, published_id=claim("017"), n_cells=1)
+    [line] = lines(written("agreement", frame(told)))
+    assert (line["paper"], line["cells"]) == ("8 of 12", "1")
+
+
+def test_a_place_that_the_paper_names_is_marked():
+    shares = [row("position_share", condition=f"place {place}") for place in (1, 2)]
+    shares[0]["published_id"] = claim("006")
+    [line] = lines(written("position", frame(*shares)))
+    assert line["place 1, paper"] == "over-selected" and "place 2, paper" not in line
+
+
+def test_a_number_of_ones_own_comes_before_a_range():
+    [line] = lines(written("logit", frame(row("sd_alpha", published=0.72, paper_low=0.1, paper_high=0.2))))
+    assert line["paper"] == "0.720"
+
+
+def test_nothing_is_said_of_the_paper_where_nothing_of_it_stands():
+    assert "paper:" not in written("budget", frame(row("orders_needed", 3)))
+    assert "* paper: " in written("logit", frame(row("sd_alpha", paper_low=0.1, paper_high=0.2)))
+
+
+def test_a_gate_that_was_not_passed_is_told():
+    failed = written("position", frame(row(gate="failed", note="instrument check")))
+    assert lines(failed)[0]["note"] == "instrument check"
+    assert "the row tells about the instrument" in failed
+    few = written("position", frame(row(gate="too few to tell", note="gate not passed (too few to tell)")))
+    assert "too few prompts to say that it failed" in few and "instrument check:" not in few
+
+
+def test_a_row_about_several_judges_names_none():
+    rows = frame(row(), row("gain_over_v", judge="", n_items=np.nan, n_clusters=np.nan, n_cells=3))
+    text = written("gain", rows)
+    assert "judge: mine (fingerprint none)." in text and "n/a items" not in text
+
+
+def test_intended_levels_are_called_so():
+    assert "nobody's rating" in written("agreement", frame(row("pearson", rater="intended")))
+    assert "nobody's rating" not in written("agreement", frame(row("pearson", rater="human")))
+
+
+def test_a_quantity_without_a_name_is_readable():
+    assert pages.quantity_name("cramers_v") == "Cramer's V"
+    assert pages.quantity_name("some_new_quantity") == "some new quantity"
