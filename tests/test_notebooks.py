@@ -7,6 +7,7 @@ import re
 import shutil
 from collections.abc import Callable, Iterator
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 
 import nbformat
@@ -19,17 +20,21 @@ from shared.params import PARAMS, parse_common, read
 from shared.reporting import tables as reporting
 from studies.rationalization_probes.design import ITEMS, TRIALS, design
 from studies.rationalization_probes.judge import RESPONSES, with_texts
-from studies.rationalization_probes.pages import QUANTITY_NAMES
 from studies.rationalization_probes.params import TrialSet
 from studies.rationalization_probes.protocols import Protocols, Trial
 from tests.studies.rationalization_probes import scripted_tables
 from tests.studies.rationalization_probes.support import attacked, item, items, obedient, params, play
+from tests.studies.rubric_position_bias import small_study, small_tables
 
 ROOT = Path(__file__).parents[1]
 NOTEBOOKS = sorted(path.name for path in (ROOT / "notebooks").glob("*.ipynb"))
 COPIED = ("notebooks", "paper_tables", "figures", "params.yaml", "pyproject.toml")
 TABLES = Path("paper_tables/rationalization_probes")
 PROBES = "rationalization_probes.ipynb"
+RUBRIC = "rubric_position_bias.ipynb"
+
+LACKING = {PROBES: ("invariance", "invariance-table"), RUBRIC: ("budget", "budget-table")}
+"""A table that is taken away from a fresh clone, and the cell that shows it."""
 
 FIRST, SECOND = item("one:equal"), item("two:equal") | {"source": "A second document."}
 
@@ -80,26 +85,31 @@ def called(name: str, function: str) -> Iterator[str]:
                 yield from (arg.value for arg in node.args if isinstance(arg, ast.Constant))
 
 
-def test_it_asks_for_tables_and_figures_that_are_made():
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_it_asks_for_tables_and_figures_that_are_made(name):
     """A misspelt name would read as a table that is not there yet."""
-    made = (ROOT / "studies/rationalization_probes/dvc.yaml").read_text(encoding="utf-8")
-    tables = {source.split()[0] for source in called(PROBES, "table") if "=" in source}
+    study = Path(name).stem
+    made = (ROOT / "studies" / study / "dvc.yaml").read_text(encoding="utf-8")
+    tables = {source.split()[0] for source in called(name, "table") if "=" in source}
     assert len(tables) >= 8
-    for name in tables:
-        assert f"- paper_tables/rationalization_probes/{name}.csv:" in made
-    figures = set(called(PROBES, "drawn"))
+    for table in tables:
+        assert f"- paper_tables/{study}/{table}.csv:" in made
+    figures = set(called(name, "drawn"))
     assert len(figures) >= 8
-    for name in figures:
-        assert f"- figures/rationalization_probes/{name}.svg:" in made
+    for figure in figures:
+        assert f"- figures/{study}/{figure}.svg:" in made
 
 
-def test_it_asks_for_quantities_that_tables_have():
-    asked = re.findall(r"quantity=([\w,]+)", "\n".join(sources(PROBES, "code")))
-    assert {name for names in asked for name in names.split(",")} <= set(QUANTITY_NAMES)
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_it_asks_for_quantities_that_tables_have(name):
+    known = import_module(f"studies.{Path(name).stem}.pages").QUANTITY_NAMES
+    asked = re.findall(r"quantity=([\w,]+)", "\n".join(sources(name, "code")))
+    assert {quantity for quantities in asked for quantity in quantities.split(",")} <= set(known)
 
 
-def test_the_judge_that_it_shows_how_to_add_is_one():
-    [block] = re.findall(r"```yaml\n(.*?)```", "\n".join(sources(PROBES, "markdown")), re.DOTALL)
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_the_judge_that_it_shows_how_to_add_is_one(name):
+    [block] = re.findall(r"```yaml\n(.*?)```", "\n".join(sources(name, "markdown")), re.DOTALL)
     added = YAML(typ="safe", pure=True).load(block)["judges"]
     document = read(ROOT / PARAMS)
     common = parse_common({**document, "judges": {**document["judges"], **added}})
@@ -146,7 +156,7 @@ def fresh(tmp_path_factory) -> Callable[[str], dict[str, str]]:
     @cache
     def run(name: str) -> dict[str, str]:
         clone = cloned(tmp_path_factory.mktemp("fresh"))
-        (clone / TABLES / "invariance.csv").unlink(missing_ok=True)
+        (clone / "paper_tables" / Path(name).stem / f"{LACKING[name][0]}.csv").unlink(missing_ok=True)
         return outputs(clone, name, clone / "notebooks")
 
     return run
@@ -167,8 +177,16 @@ def test_without_data_it_shows_the_committed_tables(fresh):
     assert "<svg" in shows["paper-figures"]
 
 
-def test_a_table_that_is_not_there_is_named_and_stops_nothing(fresh):
-    assert fresh(PROBES)["invariance-table"].startswith("*`invariance` is not there yet: run `make repro`")
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_a_table_that_is_not_there_is_named_and_stops_nothing(fresh, name):
+    table, cell = LACKING[name]
+    assert fresh(name)[cell].startswith(f"*`{table}` is not there yet: run `make repro`")
+
+
+def test_without_data_there_is_no_text_under_three_orders(fresh):
+    shows = fresh(RUBRIC)
+    assert shows["prompt"] == shows["order-lines"] == ""
+    assert not re.findall("</td>", shows["score-answers"] + shows["option-distributions"])
 
 
 def answered(section, trial: Trial) -> list[dict[str, object]]:
@@ -218,4 +236,25 @@ def test_with_data_it_shows_answers_side_by_side_and_every_table(tmp_path):
     # scripted: 1.5 errors, with half a width of 0.5; each scheme further from 0 than the one before
     assert "1.500 [1.000, 2.000]" in shows["price-table"]
     assert "0.100 [0.050, 0.150]" in shows["invariance-table"]
+    assert not [cell for cell, text in shows.items() if "is not there yet" in text]
+
+
+def test_with_data_it_shows_one_text_under_three_orders_and_every_table(tmp_path):
+    clone = cloned(tmp_path)
+    small_study.write(clone)
+    for name, rows in small_tables.tables().items():
+        file = clone / "paper_tables" / Path(RUBRIC).stem / f"{name}.csv"
+        reporting.write(file, rows, ["# A page"])
+    shows = outputs(clone, RUBRIC, clone)
+    assert "make repro" not in shows["load-answers"]
+    assert shows["prompt"].count("<response>") == 1
+    assert re.findall("--- order (\\d+)", shows["order-lines"]) == ["12345", "54321", "34512"]
+    # the judge takes what stands first, whatever it is
+    told = re.findall(r">([^<]*)</td>", shows["score-answers"])
+    assert told[:5] == ["12345", "1", "ok", "1", "1"] and told[10:15] == ["34512", "3", "ok", "3", "1"]
+    assert ">3: 0.900</td>" in shows["option-distributions"]
+    assert shows["criteria-answers"].count("(place 1)") == 3
+    assert "under base" in shows["gate-in-words"]
+    for cell in ("position-table", "budget-table", "paper-curve-table", "paper-ranking-table"):
+        assert "| smollm2_135m" in shows[cell] or "0.700" in shows[cell]
     assert not [cell for cell, text in shows.items() if "is not there yet" in text]

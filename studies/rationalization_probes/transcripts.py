@@ -5,20 +5,16 @@ Nothing here makes a number: it reads what the stages wrote, and says in one lin
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import pandas as pd
-from pandas.io.formats.style import Styler
 
 from shared.errors import UserError
 from shared.frames import read, rows_of
-from shared.judge.parsing import status_before_reading
 from shared.judge.prompts import CUT
 from shared.reporting import readme
-from shared.reporting.tables import between, interval, markdown, number, p_value, whole
+from shared.reporting.notebooks import TABLES, Results, said
 from studies.rationalization_probes.captions import ABSENT
 from studies.rationalization_probes.design import ITEMS, TRIALS
 from studies.rationalization_probes.judge import RESPONSES
@@ -27,8 +23,6 @@ from studies.rationalization_probes.protocols import Protocols, Trial
 from studies.rationalization_probes.tasks import task_of
 
 STUDY = "rationalization_probes"
-FIGURES = Path("figures") / STUDY
-TABLES = readme.Tables(readme.TABLES, seen_from=Path("notebooks"))
 
 PROBES = ("blind", "truth", "flip", "placebo")
 """The paper's, in its order; the fifth, Reveal-After, goes on from Flip."""
@@ -42,6 +36,10 @@ KEYS = ("judge", "scheme", "kind", "system", "condition", "coding", "over", "wor
 
 ALWAYS = ("judge", "scheme", "wording")
 """Shown even where it tells no rows apart; ``wording`` says why a price is n/a."""
+
+
+RESULTS = Results(STUDY, ABSENT, KEYS, ALWAYS)
+table, drawn = RESULTS.table, RESULTS.drawn
 
 
 class Asked(NamedTuple):
@@ -184,7 +182,7 @@ def side_by_side(
         If the item was not put on trial under the scheme.
     """
     rows = [
-        (REVEAL if answer["step"] in AFTER_FLIP else trial["probe"], answer["step"], *_said(answer))
+        (REVEAL if answer["step"] in AFTER_FLIP else trial["probe"], answer["step"], *said(answer))
         for trial in _of_item(trials, item, scheme, probes)
         for answer in rows_of(responses[responses["trial"] == trial["trial"]])
     ]
@@ -202,109 +200,9 @@ def _of_item(trials: pd.DataFrame, item: str, scheme: str, probes: Sequence[str]
     return (by_probe[probe] for probe in probes if probe in by_probe)
 
 
-def _said(answer: Mapping[str, Any]) -> tuple[str, str]:
-    """Words and status; a trial that failed has a last row with an error and no text."""
-    if not isinstance(answer["text"], str):
-        return str(answer["error"]), "failed"
-    return readable(answer["text"]), status_before_reading(answer["text"], answer["finish_reason"])
-
-
-def readable(text: str) -> str:
-    """An answer without its JSON: ``verdict: tie; rationale: Alike.``; any other text as it is.
-
-    Nested fields stand in brackets after their name: ``summary_1 (accuracy: 4, fluency: 5)``.
-    """
-    try:
-        fields = json.loads(text)
-    except (ValueError, RecursionError):
-        return text
-    return _fields(fields, "; ") if isinstance(fields, dict) and fields else text
-
-
-def _fields(fields: Mapping[str, Any], between_them: str) -> str:
-    return between_them.join(
-        f"{name} ({_fields(value, ', ')})" if isinstance(value, dict) else f"{name}: {value}"
-        for name, value in fields.items()
-    )
-
-
-def to_read(frame: pd.DataFrame) -> Styler:
-    """Texts to the left, without the index; markup in an answer is shown, not obeyed."""
-    left = frame.style.format(escape="html").hide(axis="index")
-    return left.set_properties(None, **{"text-align": "left", "vertical-align": "top"})
-
-
 # --- Tables and figures -----------------------------------------------------------------------------
-
-
-def table(source: str, *extras: str) -> str:
-    """Rows of one of the study's tables, in Markdown.
-
-    Parameters
-    ----------
-    source : str
-        ``<table> column=value[,value] ...``: the table's name, and which rows.
-    *extras : str
-        Columns of numbers to show beside ours, such as ``p_holm`` and ``mde``.
-
-    Returns
-    -------
-    str
-        What tells the rows apart, ours with its interval, the extras, n (independent sources), unparsed,
-        the paper's number or range, the note; below it, the run that they are of. One line in its place
-        where there is no such table, or no such row.
-
-    Raises
-    ------
-    KeyError
-        If the table has no column of an extra's name.
-    """
-    name = source.split()[0]
-    if absent := _absent(name):
-        return absent
-    try:
-        rows = TABLES.rows(f"{STUDY}/{source}")
-    except readme.ReadmeError as error:
-        return f"*Not run: {ABSENT[name] if TABLES.rows(f'{STUDY}/{name}').empty else error}.*"
-    return "\n".join([markdown(_laid_out(rows, extras)), "", readme.origin(rows, TABLES)])
 
 
 def gate() -> str:
     """In words: which judges passed the competence gate, and what follows for every other number."""
-    return _absent("competence") or " ".join(readme.gate(TABLES.rows(f"{STUDY}/competence")))
-
-
-def drawn(*names: str) -> list[Path]:
-    """The files of those of the study's figures that are there."""
-    return [file for name in names if (file := FIGURES / f"{name}.svg").is_file()]
-
-
-def _absent(name: str) -> str:
-    """That a table is not there, and the fix; nothing where it is."""
-    file = TABLES.folder / STUDY / f"{name}.csv"
-    return "" if file.is_file() else f"*`{name}` is not there yet: run `make repro`, which writes it.*"
-
-
-def _laid_out(rows: pd.DataFrame, extras: Sequence[str]) -> pd.DataFrame:
-    """The columns that `table` names; those without a word in them are left out."""
-    there = [key for key in KEYS if key in rows]
-    names = [key for key in there if key in ALWAYS or rows[key].nunique(dropna=False) > 1]
-    columns: dict[str, Any] = {
-        "ours [interval]": [interval(*row) for row in _values(rows, "value", "ci_low", "ci_high")],
-        **{name: rows[name].map(p_value if name.startswith("p") else number) for name in extras},
-        "n": rows["n_clusters"].map(whole),
-        "unparsed": rows["n_unparsed"].map(whole),
-        "paper": [_paper(*row) for row in _values(rows, "published", "paper_low", "paper_high")],
-        "note": rows["note"],
-    }
-    laid = rows[names].astype(object).fillna("").assign(**columns)
-    return laid.loc[:, (laid != "").any()]
-
-
-def _paper(exact: float, low: float, high: float) -> str:
-    """What the paper printed for this judge, or the range over its five."""
-    return between(exact, exact) or between(low, high)
-
-
-def _values(rows: pd.DataFrame, *columns: str) -> Iterator[tuple[float, ...]]:
-    return rows[list(columns)].astype(float).itertuples(index=False, name=None)
+    return RESULTS.absent("competence") or " ".join(readme.gate(TABLES.rows(f"{STUDY}/competence")))

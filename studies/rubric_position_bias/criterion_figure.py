@@ -23,6 +23,7 @@ from studies.rubric_position_bias.drawing import (
     ground,
     judges_of,
     main_design,
+    say_below,
     sheet,
 )
 
@@ -66,9 +67,10 @@ def draw_criteria(rows: pd.DataFrame) -> Figure:
             _criterion(axes, cell[cell["criterion"] == criterion], reach)
         for axes in line[len(criteria) :]:
             axes.set_axis_off()
-        told = [dataset_name(dataset), *textwrap.wrap(judge, 22), *size_lines(cell, SOURCES)]
+        told = [dataset_name(dataset), *textwrap.wrap(judge, 26), *size_lines(cell, SOURCES)]
         line[0].set_ylabel("\n".join(told), fontsize=SMALL, rotation=0, ha="right", va="center")
     legend(figure, [*_keys(), *gate_keys(rows)])
+    say_below(figure, "W with the p of its permutation test (Holm); shift: last place less first, in points")
     return figure
 
 
@@ -85,7 +87,7 @@ def _reach(cell: pd.DataFrame) -> float:
     """How far from 0 a line of panels goes."""
     found = [_centred(one)[["value", "null_low", "null_high"]] for _, one in cell.groupby("criterion")]
     largest = pd.concat(found).abs().max(axis=None)
-    return 0.1 if pd.isna(largest) else max(0.1, 1.08 * float(largest))
+    return 0.1 if pd.isna(largest) else max(0.1, 1.15 * float(largest))
 
 
 def _criterion(axes: Axes, cell: pd.DataFrame, reach: float) -> None:
@@ -95,7 +97,7 @@ def _criterion(axes: Axes, cell: pd.DataFrame, reach: float) -> None:
     if means["value"].isna().all():
         axes.text(means["place"].mean(), 0, NOT_AVAILABLE, ha="center", va="bottom", color=GREY, fontsize=8)
     axes.fill_between(means["place"], means["null_low"], means["null_high"], color=NOISE, lw=0, zorder=0.5)
-    axes.plot(means["place"], means["value"], "o-", color=colour, lw=1.1, ms=4.5, zorder=3)
+    axes.plot(means["place"], means["value"], "o-", color=colour, lw=1.1, ms=4.5, clip_on=False, zorder=3)
     axes.set_xticks(means["place"], [_place_name(place) for place in means["place"]], fontsize=SMALL)
     axes.set_xlim(0.6, len(means) + 0.4)
     axes.set_ylim(-reach, reach)
@@ -123,5 +125,4 @@ def _keys() -> list[Key]:
     return [
         Line2D([], [], color=INK, marker="o", lw=1.1, ms=4.5, label="mean in points, less that over places"),
         Line2D([], [], color=NOISE, lw=6, solid_capstyle="butt", label="range if place did not matter"),
-        Line2D([], [], ls="", label="shift: last place less first; p: Holm"),
     ]

@@ -1,4 +1,4 @@
-"""What the study's figures share: the cells they show, a sheet of panels, marks side by side, the paper's column."""
+"""What the study's figures share: the cells they show, sheets of panels, marks side by side, the paper's column."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.markers import CARETDOWNBASE, CARETUPBASE
+from matplotlib.markers import CARETDOWN, CARETUP
 from matplotlib.patches import Patch, Rectangle
 
 from shared.frames import rows_of
@@ -61,7 +61,7 @@ def main_design(rows: pd.DataFrame, *but: str) -> pd.DataFrame:
 
 
 def datasets_of(rows: pd.DataFrame) -> list[str]:
-    """The data sets of a frame in the order in which figures have them, means last; a new name comes after."""
+    """The data sets of a frame in the order of figures, means last; a name that is new comes after."""
     found = list(rows["dataset"].unique())
     known = [name for name in DATASET_NAMES if name in found and name != ALL]
     return [*known, *(name for name in found if name not in DATASET_NAMES), *([ALL] if ALL in found else [])]
@@ -70,6 +70,26 @@ def datasets_of(rows: pd.DataFrame) -> list[str]:
 def dataset_name(dataset: str) -> str:
     """A data set's name for people."""
     return DATASET_NAMES.get(dataset, dataset)
+
+
+def contexts_of(rows: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
+    """The rows of each data set and setting, named, those of one criterion a prompt first.
+
+    A mean over data sets, whose ``dataset`` is empty, is named by its setting alone.
+    """
+    rank = {dataset: place for place, dataset in enumerate(datasets_of(rows))}
+    keys = rows[["setting", "dataset", "scale", "size"]].assign(
+        criteria=rows["setting"] == "criteria", rank=rows["dataset"].map(rank), scale=rows["scale"].astype(str)
+    )
+    groups = rows.groupby([keys[name] for name in ("criteria", "rank", "size", "scale")], sort=True)
+    return [(_context_name(cell.iloc[0]), cell) for _, cell in groups]
+
+
+def _context_name(row: pd.Series) -> str:
+    criteria, backwards = row["setting"] == "criteria", str(row["scale"]).startswith("54321")
+    several = f"{row['size']:.0f} criteria in one prompt" if criteria else ""
+    parts = [dataset_name(row["dataset"]), several, "range listed from 5 to 1" if backwards else ""]
+    return "\n".join(filter(None, parts)) or "one criterion in a prompt"
 
 
 def judges_of(rows: pd.DataFrame) -> list[str]:
@@ -197,14 +217,14 @@ def null_bar(axes: Axes, x: float, row: dict[str, Any]) -> None:
 
 
 def cut_ends(axes: Axes, x: float, row: dict[str, Any], bounds: tuple[float, float]) -> None:
-    """Arrows where an interval goes on beyond the axis."""
+    """Arrows where an interval, or the value itself, lies beyond the axis."""
     low, high = bounds
-    for is_cut, end, marker in (
-        (row["ci_low"] < low, low, CARETDOWNBASE),
-        (row["ci_high"] > high, high, CARETUPBASE),
+    for is_beyond, end, marker in (
+        (row["ci_low"] < low or row["value"] < low, low, CARETDOWN),
+        (row["ci_high"] > high or row["value"] > high, high, CARETUP),
     ):
-        if is_cut:
-            axes.plot(x, end, marker=marker, color=ink(row["gate"]), ms=5, clip_on=False, zorder=3)
+        if is_beyond:
+            axes.plot(x, end, marker=marker, color=ink(row["gate"]), ms=5, zorder=3)
 
 
 def lying_mark(axes: Axes, y: float, row: dict[str, Any], marker: str) -> None:
@@ -278,6 +298,13 @@ def spread(n: int, width: float) -> Array:
     return np.asarray(width / max(n, 1) * (np.arange(n) - (n - 1) / 2))
 
 
+def say_below(figure: Figure, text: str) -> None:
+    """A line between the panels and the keys."""
+    [keys] = figure.legends
+    keys.set_title(text, {"size": 8})
+    keys.set_alignment("left")
+
+
 # --- Keys -------------------------------------------------------------------------------------------
 
 
@@ -290,12 +317,17 @@ def null_key(rows: pd.DataFrame, told: str = "range if place did not matter") ->
 
 def cut_key(rows: pd.DataFrame, bounds: tuple[float, float]) -> list[Key]:
     """The arrow, where an interval was cut."""
-    beyond = (rows["ci_low"] < bounds[0]) | (rows["ci_high"] > bounds[1])
-    if not (beyond & rows["value"].notna()).any():
+    ends = rows.loc[rows["value"].notna(), ["value", "ci_low", "ci_high"]]
+    if not ((ends < bounds[0]) | (ends > bounds[1])).any(axis=None):
         return []
     return [
-        Line2D([], [], color=GREY, lw=1.1, marker=CARETUPBASE, ms=5, label="interval goes on beyond the axis")
+        Line2D([], [], color=GREY, lw=1.1, marker=CARETUP, ms=5, label="goes on beyond the axis")
     ]
+
+
+def paper_key(told: str) -> Key:
+    """The ring, with what it is of."""
+    return Line2D([], [], color=GREY, label=told, marker=RING, **_HOLLOW)
 
 
 def paper_keys(rows: pd.DataFrame, judges: Sequence[str]) -> list[Key]:
@@ -305,7 +337,7 @@ def paper_keys(rows: pd.DataFrame, judges: Sequence[str]) -> list[Key]:
     if found - {"", RING}:
         keys.append(Line2D([], [], color=GREY, label="hollow: the paper's number of this judge", **_HOLLOW, marker="o"))
     if RING in found:
-        keys.append(Line2D([], [], color=GREY, label="paper (all its judges)", **_HOLLOW, marker=RING))
+        keys.append(paper_key("paper (all its judges)"))
     if "" in found:
         keys.append(Patch(fc="white", ec=GREY, lw=0.9, label="paper (a range, as stated)"))
     return keys

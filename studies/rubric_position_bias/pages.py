@@ -95,17 +95,9 @@ QUANTITY_NAMES: Mapping[str, str] = {
 }
 
 CELL = (
-    "setting",
-    "dataset",
-    "rater",
-    "criterion",
-    "scheme",
-    "size",
-    "temperature",
-    "effort",
-    "scale",
-    "contest",
-)
+    "setting", "dataset", "rater", "criterion", "scheme", "size", "temperature", "effort", "scale", "contest",
+    "limit",
+)  # fmt: skip
 """What a row may be named by besides its judge, condition and k; shown where rows differ in it."""
 
 
@@ -302,7 +294,8 @@ def _counted(row: pd.Series) -> str:
 
 def _extras_of_cell(row: pd.Series) -> dict[str, str]:
     """What is the same for all columns of a line."""
-    return {name: _whole_or_nothing(row, column) for name, column in _COUNTS.items() if name != "count"}
+    counts = {name: _whole_or_nothing(row, column) for name, column in _COUNTS.items() if name != "count"}
+    return {"calls": number(row["calls"]), **counts}
 
 
 def _rows_with(rows: pd.DataFrame, table_rows: pd.DataFrame) -> str:
@@ -322,6 +315,7 @@ def _line(row: pd.Series, table_rows: pd.DataFrame, several: bool) -> dict[str, 
         "p, Holm": p_value(row["p_holm"]),
         "MDE": number(row["mde"]),
         "V": number(row["v"]),
+        "calls": number(row["calls"]),
         "tests differ": row["changed"],
     }
     line |= {name: _whole_or_nothing(row, column) for name, column in _COUNTS.items()}

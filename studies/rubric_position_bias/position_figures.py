@@ -30,6 +30,7 @@ from studies.rubric_position_bias.drawing import (
     null_key,
     paper_column,
     paper_keys,
+    say_below,
     sheet,
 )
 
@@ -78,6 +79,7 @@ def draw_position(rows: pd.DataFrame) -> Figure:
         _directions(right, cell, judges, reach)
     keys = [*judge_keys(judges), _uniform_key(), *null_key(shares), *cut_key(shares, bounds), *gate_keys(rows)]
     legend(figure, keys)
+    say_below(figure, "V: Cramer's, the size of the bias; p: its permutation test, corrected (Holm) over all cells")
     return figure
 
 
@@ -110,7 +112,7 @@ def _directions(axes: Axes, cell: pd.DataFrame, judges: Sequence[str], reach: fl
     axes.grid(visible=False)
     axes.spines["left"].set_visible(False)
     axes.set_xlabel("← first places      last places →", fontsize=8)
-    axes.set_title("direction, Cramer's V and its p (Holm)", fontsize=8)
+    axes.set_title("direction", fontsize=9)
 
 
 def _uniform_key() -> Key:

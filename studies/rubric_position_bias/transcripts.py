@@ -5,18 +5,15 @@ Nothing here makes a number: it reads what the stages wrote, and says in one lin
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import pandas as pd
-from pandas.io.formats.style import Styler
 
 from shared.frames import read, rows_of
-from shared.judge.parsing import status_before_reading
 from shared.reporting import readme
-from shared.reporting.tables import between, interval, markdown, number, p_value, whole
+from shared.reporting.notebooks import TABLES, Results, said
+from shared.reporting.tables import number, whole
 from studies.rubric_position_bias.captions import ABSENT
 from studies.rubric_position_bias.design import ITEMS, TRIALS
 from studies.rubric_position_bias.judge import RESPONSES, with_texts
@@ -26,17 +23,18 @@ from studies.rubric_position_bias.params import Section
 from studies.rubric_position_bias.protocols import Protocols
 
 STUDY = "rubric_position_bias"
-FIGURES = Path("figures") / STUDY
-TABLES = readme.Tables(readme.TABLES, seen_from=Path("notebooks"))
 
 KEYS = (
-    "judge", "setting", "dataset", "rater", "criterion", "scheme", "size", "temperature", "effort", "scale", "contest",
-    "condition", "k", "quantity",
+    "judge", "setting", "dataset", "rater", "criterion", "scheme", "size", "temperature", "effort", "scale",
+    "contest", "condition", "k", "quantity",
 )  # fmt: skip
 """What may tell two rows of a table apart, in the order of its columns."""
 
 MAIN = {"scheme": "base", "temperature": 0.0, "effort": ""}
 """Whose answers are shown: the paper's own prompt and temperature."""
+
+RESULTS = Results(STUDY, ABSENT, KEYS)
+table, drawn = RESULTS.table, RESULTS.drawn
 
 
 class Asked(NamedTuple):
@@ -154,16 +152,16 @@ def side_by_side(asked: Asked, chosen: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        Columns order, said (see `readable`), status, which goes by how the answer ended, and what was read
+        Columns order, said (without its JSON), status, which goes by how the answer ended, and what was read
         from it: of the setting ``score`` the score and the place at which it stood; of ``criteria`` the score
         of each criterion, with its place in brackets. A trial without an answer has no row.
     """
     rows = []
     for trial in rows_of(chosen):
         for answer in rows_of(asked.responses[asked.responses["trial"] == trial["trial"]]):
-            said, status = _said(answer)
+            words, status = said(answer)
             read_from = asked.judgements[asked.judgements["trial"] == trial["trial"]]
-            rows.append({"order": trial["order"], "said": said, "status": status, **_read(read_from)})
+            rows.append({"order": trial["order"], "said": words, "status": status, **_read(read_from)})
     return pd.DataFrame(rows)
 
 
@@ -207,126 +205,19 @@ def _read(rows: pd.DataFrame) -> dict[str, str]:
     }
 
 
-def _said(answer: Mapping[str, Any]) -> tuple[str, str]:
-    """Words and status; a trial that failed has a row with an error and no text."""
-    if not isinstance(answer["text"], str):
-        return str(answer["error"]), "failed"
-    return readable(answer["text"]), status_before_reading(answer["text"], answer["finish_reason"])
-
-
-def readable(text: str) -> str:
-    """An answer without its JSON: ``reasoning: It is short.; score: 4``; any other text as it is.
-
-    Nested fields stand in brackets after their name: ``scores (order: 4, tone: 5)``.
-    """
-    try:
-        fields = json.loads(text)
-    except (ValueError, RecursionError):
-        return text
-    return _fields(fields, "; ") if isinstance(fields, dict) and fields else text
-
-
-def _fields(fields: Mapping[str, Any], between_them: str) -> str:
-    return between_them.join(
-        f"{name} ({_fields(value, ', ')})" if isinstance(value, dict) else f"{name}: {value}"
-        for name, value in fields.items()
-    )
-
-
-def to_read(frame: pd.DataFrame) -> Styler:
-    """Texts to the left, without the index; markup in an answer is shown, not obeyed."""
-    left = frame.style.format(escape="html").hide(axis="index")
-    return left.set_properties(None, **{"text-align": "left", "vertical-align": "top"})
-
-
 # --- Tables and figures -----------------------------------------------------------------------------
-
-
-def table(source: str, *extras: str) -> str:
-    """Rows of one of the study's tables, in Markdown.
-
-    Parameters
-    ----------
-    source : str
-        ``<table> column=value[,value] ...``: the table's name, and which rows.
-    *extras : str
-        Columns of numbers to show beside ours, such as ``p_holm`` and ``mde``.
-
-    Returns
-    -------
-    str
-        What tells the rows apart, ours with its interval, the extras, n (independent sources), unparsed,
-        the paper's number or range, the note; below it, the run that they are of. One line in its place
-        where there is no such table, or no such row.
-
-    Raises
-    ------
-    KeyError
-        If the table has no column of an extra's name.
-    """
-    name = source.split()[0]
-    if absent := _absent(name):
-        return absent
-    try:
-        rows = TABLES.rows(f"{STUDY}/{source}")
-    except readme.ReadmeError as error:
-        return f"*Not run: {ABSENT[name] if TABLES.rows(f'{STUDY}/{name}').empty else error}.*"
-    return "\n".join([markdown(_laid_out(rows, extras)), "", readme.origin(rows, TABLES)])
 
 
 def gate() -> str:
     """In words, for each data set: which judges passed the competence gate at five options, temperature 0."""
-    if absent := _absent("competence"):
+    if absent := RESULTS.absent("competence"):
         return absent
     rows = TABLES.rows(f"{STUDY}/competence")
-    rows = rows[
-        (rows["temperature"].astype(float) == 0) & (rows["effort"] == "") & (rows["scheme"] == "base")
-    ]
-    rows = rows[(rows["size"].astype(float) == 5) | (rows["setting"] == "criteria")]
+    rows = rows[(rows["size"] == 5) | (rows["setting"] == "criteria")]
+    for name, value in MAIN.items():
+        rows = rows[rows[name] == value]
     told = [
         f"**{dataset}, setting {setting}**: {' '.join(readme.gate(own))}"
         for (dataset, setting), own in rows.groupby(["dataset", "setting"], sort=False)
     ]
     return "\n\n".join(told) or f"*Not run: {ABSENT['competence']}.*"
-
-
-def drawn(*names: str) -> list[Path]:
-    """The files of those of the study's figures that are there."""
-    return [file for name in names if (file := FIGURES / f"{name}.svg").is_file()]
-
-
-def _absent(name: str) -> str:
-    """That a table is not there, and the fix; nothing where it is."""
-    file = TABLES.folder / STUDY / f"{name}.csv"
-    return "" if file.is_file() else f"*`{name}` is not there yet: run `make repro`, which writes it.*"
-
-
-def _laid_out(rows: pd.DataFrame, extras: Sequence[str]) -> pd.DataFrame:
-    """The columns that `table` names; those without a word in them are left out."""
-    names = [key for key in KEYS if key == "judge" or rows[key].nunique(dropna=False) > 1]
-    columns: dict[str, Any] = {
-        "ours [interval]": [interval(*row) for row in _values(rows, "value", "ci_low", "ci_high")],
-        **{name: rows[name].map(p_value if name.startswith("p") else number) for name in extras},
-        "n": rows["n_clusters"].map(whole),
-        "unparsed": rows["n_unparsed"].map(whole),
-        "paper": [_paper(*row) for row in _values(rows, "published", "paper_low", "paper_high")],
-        "note": rows["note"],
-    }
-    laid = rows[names].map(_name).assign(**columns)
-    return laid.loc[:, (laid != "").any()]
-
-
-def _name(value: Any) -> str:
-    """A name as it is printed; a number without zeros that say nothing, nothing for nan."""
-    if isinstance(value, str):
-        return value
-    return "" if pd.isna(value) else f"{value:g}"
-
-
-def _paper(exact: float, low: float, high: float) -> str:
-    """What the paper printed of this judge, or its range."""
-    return between(exact, exact) or between(low, high)
-
-
-def _values(rows: pd.DataFrame, *columns: str) -> Iterator[tuple[float, ...]]:
-    return rows[list(columns)].astype(float).itertuples(index=False, name=None)

@@ -12,12 +12,14 @@ from shared.metrics.resampling import (
     bootstrap,
     bootstrap_difference,
     cluster_sums,
+    mover,
     named_generator,
     percentile_interval,
     rate_interval,
     ratio,
     replicates,
     share,
+    signed_interval,
     unanimous_interval,
 )
 
@@ -130,6 +132,52 @@ def test_a_difference_of_degenerate_groups():
     one = bootstrap_difference(np.ones(5), np.zeros(1), rng(), QUICK)
     assert one.value == 1 and np.isnan([one.low, one.high]).all()
     assert np.isnan(bootstrap_difference(np.ones(5), np.zeros(0), rng(), QUICK).value)
+
+
+def test_a_signed_interval_by_hand():
+    # One of 12 moved up. Wilson: 1 of 12 lies in [0.0149, 0.3539], 0 of 12 in [0, 0.2425]. As nothing moved
+    # down the two are uncorrelated: 1/12 - sqrt(0.0685^2 + 0.2425^2) = -0.169, and 1/12 + (0.3539 - 1/12).
+    estimate = signed_interval([1] + [0] * 11, np.arange(12), rng(), QUICK)
+    assert (estimate.value, estimate.low, estimate.high) == pytest.approx((1 / 12, -0.169, 0.354), abs=1e-3)
+    # The percentile interval alone was [0, 0.25], and [-0.24, 0.24] where nothing moved.
+    still = signed_interval([0] * 12, np.arange(12), rng(), QUICK)
+    assert (still.value, still.low, still.high) == pytest.approx((0, -0.2425, 0.2425), abs=1e-4)
+
+
+@pytest.mark.parametrize("up", [0, 3, 9, 12])
+def test_signs_without_a_tie_have_wilsons_interval_stretched(up):
+    oracle = np.array(proportion_confint(up, 12, method="wilson"))
+    assert mover(up / 12, 1 - up / 12, 12) == pytest.approx(2 * oracle - 1)
+
+
+def test_a_signed_interval_turns_with_the_sign():
+    effects = np.array([1.0, 0.5, -1.0, 0.0, 0.0, 0.5, 1.0, 0.0])
+    clusters = np.array(list("aabcdefg"))
+    there, back = (signed_interval(sign * effects, clusters, rng(3), QUICK) for sign in (1, -1))
+    assert (back.value, back.low, back.high) == pytest.approx((-there.value, -there.high, -there.low))
+    assert there.n_clusters == 7 and there.value == pytest.approx(0.25)  # 2 / 8 rows
+    assert -1 <= there.low < there.value < there.high <= 1
+
+
+def test_degenerate_signed_effects():
+    one = signed_interval([1, -1], ["a", "a"], rng(), QUICK)
+    assert one.value == 0 and np.isnan([one.low, one.high]).all() and one.n_clusters == 1
+    none = signed_interval([], [], rng(), QUICK)
+    assert np.isnan([none.value, none.low, none.high]).all() and none.n_clusters == 0
+
+
+@pytest.mark.parametrize("n", [12, 25])
+def test_signed_effects_near_0_are_covered(n):
+    # Every result that n documents of one row can give: so many up, so many down, weighted by its probability.
+    moved = [(up, down) for up in range(n + 1) for down in range(n + 1 - up)]
+    ends = [
+        signed_interval([1] * up + [-1] * down + [0] * (n - up - down), np.arange(n), rng(), QUICK)
+        for up, down in moved
+    ]
+    for up, down in ((0.05, 0.1), (0.1, 0.2), (0.3, 0.1)):
+        weights = stats.multinomial.pmf([(a, b, n - a - b) for a, b in moved], n, [up, down, 1 - up - down])
+        covers = [estimate.low <= up - down <= estimate.high for estimate in ends]
+        assert weights[covers].sum() >= 0.93
 
 
 def test_unanimous_differences_reach_both_ways():

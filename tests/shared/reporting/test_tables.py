@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shared.reporting.tables import (
-    fingerprints,
     COLUMNS,
     between,
+    fingerprints,
     interval,
     markdown,
     number,

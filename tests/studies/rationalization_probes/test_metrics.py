@@ -559,6 +559,25 @@ def test_a_judge_that_never_moves():
     assert np.isnan([value(shifted, "lao", "truth", column) for column in ("value", "p", "null_high")]).all()
 
 
+def test_a_movement_has_one_interval_wherever_it_stands():
+    # The cue's effect is the shift to the favoured side, LDS the same cut off at 0. One of 4 moved out of Tie,
+    # so that TS is 0; Wilson's limit for 0 of 4, z^2 / (4 + z^2) = 0.490, is above the shift's upper end.
+    alone = susceptibility(small(), rng(), QUICK)
+    more = pd.concat([small(), small().assign(probe=small()["probe"].replace("truth", "flip"))])
+    effects = cue_effects(more.drop_duplicates(["probe", "item"]), rng(), QUICK)
+    ends = {
+        name: [value(frame, name, "truth", end) for end in ("ci_low", "ci_high")]
+        for frame, names in ((effects, ("cue_effect", "tie_change")), (alone, SHIFTED))
+        for name in names
+    }
+    assert ends["cue_effect"] == ends["shift_favoured"] and ends["tie_change"] == ends["shift_tie"]
+    assert ends["lds"] == [max(0, end) for end in ends["shift_favoured"]]
+    assert ends["ts"] == pytest.approx([0, 0.490], abs=1e-3) and ends["shift_tie"][1] < 0.490
+
+
+SHIFTED = ("shift_favoured", "shift_tie", "lds", "ts")
+
+
 def test_p_values_of_movements():
     # Four documents; see `small`. LDS 0.5: the carrier's picks differ in documents 1 and 2, so that of the 16
     # exchanges a quarter keeps both as they are; a quarter of 16, and the observed one: (1 + 4) / (1 + 16).

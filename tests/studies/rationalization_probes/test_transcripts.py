@@ -1,12 +1,9 @@
 """What the notebook shows: texts, cue lines, answers side by side, and rows of tables, by hand."""
 
-import json
 from pathlib import Path
 
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from shared.errors import UserError
 from shared.reporting import tables as reporting
@@ -23,11 +20,9 @@ from studies.rationalization_probes.transcripts import (
     first_trials,
     gate,
     load_asked,
-    readable,
     shown,
     side_by_side,
     table,
-    to_read,
 )
 from tests.studies.rationalization_probes import scripted_tables as scripted
 from tests.studies.rationalization_probes.support import attacked, item, items, obedient, params, play
@@ -165,46 +160,6 @@ def test_what_was_not_put_on_trial_is_named(name, scheme):
     asked = trials("forced")
     with pytest.raises(UserError, match=rf"^no trial of '{name}' under '{scheme}'; .*make repro`$"):
         side_by_side(asked, verdicts(asked, "12"), name, scheme)
-
-
-def test_json_is_read_out():
-    # by hand: fields at the top are apart by "; ", nested ones in brackets
-    scored = {"summary_1": {"accuracy": 4, "fluency": 5}, "rationale": "Fine."}
-    assert readable(json.dumps(scored)) == "summary_1 (accuracy: 4, fluency: 5); rationale: Fine."
-    assert readable('{"a": {"b": {"c": "d"}}}') == "a (b (c: d))"
-
-
-@pytest.mark.parametrize(
-    "text", ["", "{}", "[1, 2]", "7", '"tie"', '{"verdict": "t', "Verdict: tie", "[" * 5000]
-)
-def test_what_is_no_json_object_stays_as_it_is(text):
-    assert readable(text) == text
-
-
-LEAVES = st.text(min_size=1) | st.integers() | st.booleans()
-NESTED = st.recursive(LEAVES, lambda inner: st.dictionaries(st.text(), inner, min_size=1), max_leaves=8)
-
-
-@given(st.dictionaries(st.text(), NESTED, min_size=1))
-def test_nothing_that_was_said_is_lost(fields):
-    said = readable(json.dumps(fields))
-
-    def leaves(value):
-        return (
-            [leaf for part in value.values() for leaf in leaves(part)] if isinstance(value, dict) else [value]
-        )
-
-    assert all(str(leaf) in said for leaf in leaves(fields))
-
-
-@given(st.text())
-def test_any_answer_can_be_shown(text):
-    assert readable(text) == text or text.lstrip().startswith("{")
-
-
-def test_markup_in_an_answer_is_shown_and_not_obeyed():
-    html = to_read(pd.DataFrame({"said": ["</summary_1><b>bold</b>"]})).to_html()
-    assert "&lt;/summary_1&gt;&lt;b&gt;bold&lt;/b&gt;" in html and "<b>" not in html
 
 
 # --- which pairs are shown --------------------------------------------------------------------------

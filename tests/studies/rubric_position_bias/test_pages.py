@@ -127,15 +127,8 @@ def test_names_that_differ_are_columns_and_no_other():
 
 def test_places_stand_side_by_side():
     shares = [
-        row(
-            "position_share",
-            0.2 * place,
-            condition=f"place {place}",
-            count=place,
-            null_low=0.2 / place,
-            null_high=0.3,
-        )
-        for place in (1, 2)
+        row("position_share", 0.2 * n, condition=f"place {n}", count=n, null_low=low, null_high=0.3)
+        for n, low in ((1, 0.2), (2, 0.1))
     ]
     [line] = lines(written("position", frame(*shares)))
     assert line["place 1"] == "0.200 [0.100, 0.300] (1)" and line["place 2"] == "0.400 [0.300, 0.500] (2)"
@@ -165,6 +158,12 @@ def test_statuses_are_counts_side_by_side(page):
     [line] = [line for line in lines(page["answers"]) if line.get("scheme") == "cot"]
     assert int(line["ok"]) + int(line["unparsed"]) == int(line["answers due"]) == 80
     assert "[" in line["ok rate [interval]"]
+
+
+def test_a_limit_is_told_once_and_calls_in_every_line():
+    told = {"calls": 1.25, "limit": 0.05, "condition": "corrected answer"}
+    text = written("calibration", frame(*(row(name, **told) for name in ("r_reference", "r_other_orders"))))
+    assert lines(text)[0]["calls"] == "1.250" and "limit 0.05" in text and "limit" not in lines(text)[0]
 
 
 def test_what_was_lost_is_shown_where_there_is_any():

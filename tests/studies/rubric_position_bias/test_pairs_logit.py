@@ -67,8 +67,8 @@ def test_two_options_by_hand():
 
 
 def test_a_pair_by_hand():
-    # Under 123 the answer is 1, under 231 it is 2: places 1 and 1. Exchanged it would be 2 under 123, place 2,
-    # and 1 under 231, place 3. At alpha = 0 the slope is half of (2, -1, -1), with weight 2 / 2.
+    # Under 123 the answer is 1, under 231 it is 2: places 1 and 1. Exchanged it would be 2 under 123, place
+    # 2, and 1 under 231, place 3. At alpha = 0 the slope is half of (2, -1, -1), with weight 2 / 2.
     found = fit_pairs(laid_out({"123": 1, "231": 2}))
     assert found.score.tolist() == [1, -0.5, -0.5]
     assert found.information == pytest.approx(np.outer([2, -1, -1], [2, -1, -1]) / 4)

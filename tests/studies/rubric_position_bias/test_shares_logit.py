@@ -1,4 +1,4 @@
-"""The paper's conditional logit: against statsmodels, by hand, where it fails, and how far it can be trusted."""
+"""The paper's conditional logit: against statsmodels, where it fails, and how far it can be trusted."""
 
 from dataclasses import replace
 
@@ -37,7 +37,9 @@ def long_form(laid: Grid) -> pd.DataFrame:
                 others = answered.count(option) - (option == score)
                 share = (others + SMOOTHING) / (len(answered) - 1 + laid.size * SMOOTHING)
                 columns = {f"beta_{s}": float(option == s) for s in range(1, laid.size)}
-                columns |= {f"alpha_{p}": float(places[item, draw, option - 1] == p) for p in range(1, laid.size)}
+                columns |= {
+                    f"alpha_{p}": float(places[item, draw, option - 1] == p) for p in range(1, laid.size)
+                }
                 trial = {"trial": (item, draw), "item": item, "chosen": int(option == score)}
                 rows.append(trial | {"content": np.log(share)} | columns)
     return pd.DataFrame(rows)
@@ -106,7 +108,13 @@ def nothing_fitted(found: Fit) -> bool:
 def judged(score_of, items: int = 6) -> Grid:
     """A judge whose score is a function of item and order."""
     rows = [
-        {"item": str(item), "cluster": str(item), "draw": draw, "order": order, "score": score_of(item, order)}
+        {
+            "item": str(item),
+            "cluster": str(item),
+            "draw": draw,
+            "order": order,
+            "score": score_of(item, order),
+        }
         for item in range(items)
         for draw, order in enumerate(balanced(5))
     ]

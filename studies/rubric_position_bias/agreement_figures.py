@@ -1,0 +1,255 @@
+"""Figures of agreement with reference scores: over the number of orders, and the gain beside the bias."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Mapping, Sequence
+from math import ceil
+from typing import NamedTuple
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import MaxNLocator
+
+from shared.frames import rows_of
+from shared.reporting.drawing import WIDTH, Key, gate_keys, hatch, ink, judge_keys, legend, mark, marker_of
+from shared.reporting.figures import GREY
+from shared.reporting.tables import NOT_AVAILABLE, interval
+from studies.rubric_position_bias.drawing import (
+    RING,
+    SMALL,
+    absent,
+    contexts_of,
+    cut_ends,
+    cut_key,
+    dataset_name,
+    datasets_of,
+    ground,
+    judges_of,
+    limits,
+    name_panel,
+    names_below,
+    paper_key,
+    say_below,
+    sheet,
+)
+
+GAIN = "What balancing the orders gains, beside the bias"
+CURVE = "Agreement with reference scores over the number of orders"
+SHARE = "How much of the gain is there after k orders"
+
+
+class Line(NamedTuple):
+    """How a strategy is drawn, so that all three can be told apart in grey."""
+
+    style: str
+    marker: str
+    filled: bool
+    shift: float
+
+
+STRATEGIES: Mapping[str, Line] = {
+    "balanced": Line("-", "o", True, 0.0),
+    "random": Line("--", "s", False, 0.2),
+    "fixed": Line(":", "^", False, -0.2),
+}
+
+COLUMN_WIDTH, AXIS_WIDTH = 2.0, 0.9
+"""In inches: a panel, and what stands left of the panels."""
+
+# --- Over the number of orders ----------------------------------------------------------------------
+
+
+def draw_curves(rows: pd.DataFrame) -> Figure:
+    """Pearson's r over the number of orders k, for each strategy.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        The table ``k_curve``.
+
+    Returns
+    -------
+    Figure
+        A line of panels for each data set and setting, a panel for each judge.
+    """
+    rows = rows[(rows["quantity"] == "pearson") & rows["condition"].isin(list(STRATEGIES))]
+    rows = rows[rows["judge"].isin(judges_of(rows))]
+    if rows.empty:
+        return absent(CURVE)
+    judges, contexts = judges_of(rows), contexts_of(rows)
+    width = max(WIDTH, AXIS_WIDTH + COLUMN_WIDTH * len(judges))
+    figure, panels = sheet(CURVE, len(contexts), len(judges), height=2.1, width=width, sharey="row")
+    bounds = [limits(cell, least=0.1) for _, cell in contexts]
+    for line, (name, cell), ends in zip(panels, contexts, bounds, strict=True):
+        for axes, judge in zip(line, judges, strict=True):
+            mine = cell[cell["judge"] == judge]
+            if mine.empty:
+                axes.set_axis_off()
+                continue
+            _curves(axes, mine, ends)
+            axes.set_title("\n".join(textwrap.wrap(judge, 26)), fontsize=8)
+        line[0].set_ylabel(f"{name}\nPearson's r", fontsize=8)
+    cut = next((cut_key(cell, ends) for (_, cell), ends in zip(contexts, bounds, strict=True)), [])
+    legend(figure, [*_strategy_keys(rows), *cut, *gate_keys(rows)])
+    return figure
+
+
+def _curves(axes: Axes, rows: pd.DataFrame, bounds: tuple[float, float]) -> None:
+    """One judge's curves; strategies stand a little apart so that their intervals can be seen."""
+    for strategy in STRATEGIES:
+        _curve(axes, rows[rows["condition"] == strategy], strategy, bounds)
+    if rows["value"].isna().all():
+        axes.text(rows["k"].mean(), sum(bounds) / 2, NOT_AVAILABLE, ha="center", color=GREY, fontsize=8)
+    axes.set_xlim(0.4, rows["k"].max() + 0.6)
+    axes.set_ylim(*bounds)
+    axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
+    axes.tick_params(labelsize=SMALL)
+    names_below(axes, "orders, k", rows)
+    ground(axes, rows["gate"])
+
+
+def _curve(axes: Axes, rows: pd.DataFrame, strategy: str, bounds: tuple[float, float]) -> None:
+    if rows.empty:
+        return
+    line, rows = STRATEGIES[strategy], rows.sort_values("k")
+    colour = ink(rows["gate"].iloc[0])
+    x = rows["k"] + line.shift
+    axes.plot(x, rows["value"], color=colour, ls=line.style, lw=1, zorder=2)
+    fill = colour if line.filled else "white"
+    axes.plot(x, rows["value"], line.marker, mec=colour, mfc=fill, ms=3.5, mew=0.8, zorder=3)
+    axes.vlines(x, rows["ci_low"], rows["ci_high"], color=colour, lw=0.6, zorder=1)
+    for row in rows_of(rows):
+        cut_ends(axes, row["k"] + line.shift, row, bounds)
+
+
+def _strategy_keys(rows: pd.DataFrame) -> list[Key]:
+    found = [name for name in STRATEGIES if (rows["condition"] == name).any()]
+    return [_strategy_key(name, STRATEGIES[name]) for name in found]
+
+
+def _strategy_key(name: str, line: Line) -> Key:
+    colour = ink("passed")
+    fill = colour if line.filled else "white"
+    return Line2D(
+        [], [], color=colour, ls=line.style, marker=line.marker, mfc=fill, lw=1, ms=4, label=name.capitalize()
+    )
+
+
+# --- The share of the gain --------------------------------------------------------------------------
+
+SHARE_BOUNDS = (-0.6, 1.6)
+"""Shares beyond are of gains near 0."""
+
+
+def draw_shares(rows: pd.DataFrame) -> Figure:
+    """How much of Balanced's gain from one order to all is reached at k, over all cells.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        The table ``k_curve``, of which the means over judges and data sets are drawn.
+
+    Returns
+    -------
+    Figure
+        A panel for each setting. Grey where a cell of the mean has not passed the gate.
+    """
+    pooled = rows[(rows["quantity"] == "gain_share") & ~rows["judge"].isin(judges_of(rows))]
+    if pooled.empty:
+        return absent(SHARE)
+    contexts = contexts_of(pooled)
+    figure, panels = sheet(SHARE, len(contexts), height=2.4)
+    for axes, (name, cell) in zip(panels[:, 0], contexts, strict=True):
+        own = rows[rows["judge"].isin(judges_of(rows)) & (rows["setting"] == cell["setting"].iloc[0])]
+        _shares(axes, cell.assign(gate=_least_gate(own["gate"])))
+        cells = f"mean over {cell['n_cells'].max():.0f} cells (judge and data set)"
+        prompts = f"{cell['n_clusters'].max():.0f} prompts"
+        axes.set_xlabel(f"orders, k\n{cells}, {prompts}", fontsize=8)
+        axes.set_ylabel("share of the gain\nfrom k = 1 to all", fontsize=8)
+        name_panel(axes, name)
+    pooled = pooled.assign(gate=_least_gate(rows.loc[rows["judge"].isin(judges_of(rows)), "gate"]))
+    keys = [*_strategy_keys(pooled), *cut_key(pooled, SHARE_BOUNDS), *gate_keys(pooled)]
+    if pooled["published"].notna().any():
+        keys.append(paper_key("paper (six judges), Balanced at k = 3 and 5, Fixed at 10"))
+    legend(figure, keys)
+    return figure
+
+
+def _least_gate(gates: pd.Series) -> str:
+    """The gate of a mean: passed only where all its cells passed."""
+    return next((gate for gate in ("failed", "too few to tell") if (gates == gate).any()), "passed")
+
+
+def _shares(axes: Axes, rows: pd.DataFrame) -> None:
+    for line in (0, 1):
+        axes.axhline(line, color=GREY, lw=0.8, zorder=1)
+    _curves(axes, rows, SHARE_BOUNDS)
+    for row in rows_of(rows[rows["published"].notna()]):
+        axes.plot(row["k"] + 0.38, row["published"], RING, mfc="white", mec=GREY, ms=6, zorder=4)
+
+
+# --- The gain beside the bias -----------------------------------------------------------------------
+
+
+def draw_gain(rows: pd.DataFrame) -> Figure:
+    """Pearson's r of Balanced less that of Fixed, over Cramer's V: one mark a judge and data set.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        The table ``gain``.
+
+    Returns
+    -------
+    Figure
+        A panel for each data set, with axes in common; below them the rank correlation over all cells.
+    """
+    cells = rows[rows["quantity"] == "gain"]
+    if cells.empty:
+        return absent(GAIN)
+    judges, datasets = judges_of(cells), datasets_of(cells)
+    columns = min(3, len(datasets))
+    bounds = limits(cells, 0.0, least=0.02)
+    figure, panels = sheet(
+        GAIN, ceil(len(datasets) / columns), columns, height=2.5, sharex=True, sharey=True
+    )
+    panels[0, 0].set_xlim(0, 1.1 * max(0.05, float(cells["v"].max())))
+    for axes, dataset in zip(panels.flat, datasets, strict=False):
+        cell = cells[cells["dataset"] == dataset]
+        _gains(axes, cell, judges, bounds)
+        names_below(axes, "Cramer's V", cell)
+        name_panel(axes, dataset_name(dataset))
+    for axes in panels.flat[len(datasets) :]:
+        axes.set_axis_off()
+    for axes in panels[:, 0]:
+        axes.set_ylabel("r of Balanced less r of Fixed", fontsize=8)
+    legend(figure, [*judge_keys(judges), *cut_key(cells, bounds), *gate_keys(cells)])
+    say_below(figure, _together(rows))
+    return figure
+
+
+def _gains(axes: Axes, cell: pd.DataFrame, judges: Sequence[str], bounds: tuple[float, float]) -> None:
+    axes.axhline(0, color=GREY, lw=0.8, zorder=1)
+    for row in rows_of(cell[cell["v"].notna()]):
+        if row["gate"] == "failed":
+            hatch(axes, row["v"], 0.03 * axes.get_xlim()[1])
+        # Grey, without the ground that `mark` draws: that is as wide as a category.
+        shown = row | {"gate": "too few to tell"} if row["gate"] == "failed" else row
+        mark(axes, row["v"], shown, marker_of(judges, row["judge"]), bounds)
+        cut_ends(axes, row["v"], row, bounds)
+    axes.set_ylim(*bounds)
+    axes.tick_params(labelsize=SMALL, labelbottom=True)
+    axes.xaxis.set_major_locator(MaxNLocator(4))
+
+
+def _together(rows: pd.DataFrame) -> str:
+    """What the rank correlation of gain and V is."""
+    found = list(rows_of(rows[rows["quantity"] == "gain_over_v"]))
+    if not found:
+        return "Fewer than three cells: no rank correlation of gain and V"
+    row = found[0]
+    value = interval(row["value"], row["ci_low"], row["ci_high"])
+    return f"Spearman's rho of gain and V over {row['n_cells']:.0f} cells: {value}"

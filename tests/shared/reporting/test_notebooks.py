@@ -1,0 +1,50 @@
+"""Answers as a reader reads them: nothing that was said is lost, and nothing in it is obeyed."""
+
+import json
+
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shared.reporting.notebooks import readable, to_read
+
+
+def test_json_is_read_out():
+    # by hand: fields at the top are apart by "; ", nested ones in brackets
+    scored = {"summary_1": {"accuracy": 4, "fluency": 5}, "rationale": "Fine."}
+    assert readable(json.dumps(scored)) == "summary_1 (accuracy: 4, fluency: 5); rationale: Fine."
+    assert readable('{"a": {"b": {"c": "d"}}}') == "a (b (c: d))"
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{}", "[1, 2]", "7", '"tie"', '{"verdict": "t', "Verdict: tie", "[" * 5000]
+)
+def test_what_is_no_json_object_stays_as_it_is(text):
+    assert readable(text) == text
+
+
+LEAVES = st.text(min_size=1) | st.integers() | st.booleans()
+NESTED = st.recursive(LEAVES, lambda inner: st.dictionaries(st.text(), inner, min_size=1), max_leaves=8)
+
+
+@given(st.dictionaries(st.text(), NESTED, min_size=1))
+def test_nothing_that_was_said_is_lost(fields):
+    said = readable(json.dumps(fields))
+
+    def leaves(value):
+        return (
+            [leaf for part in value.values() for leaf in leaves(part)] if isinstance(value, dict) else [value]
+        )
+
+    assert all(str(leaf) in said for leaf in leaves(fields))
+
+
+@given(st.text())
+def test_any_answer_can_be_shown(text):
+    assert readable(text) == text or text.lstrip().startswith("{")
+
+
+def test_markup_in_an_answer_is_shown_and_not_obeyed():
+    html = to_read(pd.DataFrame({"said": ["</summary_1><b>bold</b>"]})).to_html()
+    assert "&lt;/summary_1&gt;&lt;b&gt;bold&lt;/b&gt;" in html and "<b>" not in html
