@@ -59,8 +59,10 @@ class Completion:
 
     ``finish_reason`` is the server's own word (``stop``, ``length``, ``content_filter``, ...).
     Token counts are the engine's; ``cached_tokens`` is the part of ``prompt_tokens`` that it did not
-    compute for this call. ``seconds`` is wall time inside the engine. ``logprobs`` holds, for each
-    generated token, ``{"token": str, "logprob": float, "top": {token: logprob}}``.
+    compute for this call. A shared prefix that it computed ahead of the calls counts as cached in each of
+    them, the first too: the work is charged to none. ``seconds`` is wall time inside the engine.
+    ``logprobs`` holds, for each generated token,
+    ``{"token": str, "logprob": float, "top": {token: logprob}}``.
     """
 
     text: str

@@ -96,14 +96,26 @@ def competence(
         If the frame holds more than one judge, scheme or probe, which would be averaged silently.
     """
     _one_cell_only(judgements)
+    rests_on = basis(judgements)
+    return Competence(
+        prefers_undamaged=_preference(rests_on["prefers_undamaged"], rng, inference),
+        ties_less=_ties(rests_on["ties_less"], rng, inference) if can_tie else None,
+        not_constant=_constancy(rests_on["not_constant"], rng, inference),
+    )
+
+
+def basis(judgements: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """By check of `Competence`, the judgements that its estimate rests on, and no others."""
     parsed = judgements[judgements["status"] == "ok"]
     damage = _both_orders(parsed[parsed["kind"] == "damage"])
-    equal = parsed[parsed["kind"] == "equal"]
-    return Competence(
-        prefers_undamaged=_preference(damage, rng, inference),
-        ties_less=_ties(damage, equal, rng, inference) if can_tie else None,
-        not_constant=_constancy(pd.concat([damage, equal]), rng, inference),
-    )
+    answers = pd.concat([damage, parsed[parsed["kind"] == "equal"]])
+    return {"prefers_undamaged": damage, "ties_less": of_both_kinds(answers), "not_constant": answers}
+
+
+def of_both_kinds(rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows of clusters that have damaged and equal pairs; all rows where no cluster has both."""
+    both = rows.groupby("cluster")["kind"].transform("nunique") == 2
+    return rows[both] if both.any() else rows
 
 
 def _one_cell_only(judgements: pd.DataFrame) -> None:
@@ -127,9 +139,10 @@ def _preference(damage: pd.DataFrame, rng: np.random.Generator, inference: Infer
     return _signed_check(items["signed"].to_numpy(), items["cluster"].to_numpy(), rng, inference)
 
 
-def _ties(damage: pd.DataFrame, equal: pd.DataFrame, rng: np.random.Generator, inference: Inference) -> Check:
+def _ties(answers: pd.DataFrame, rng: np.random.Generator, inference: Inference) -> Check:
+    kinds = (answers[answers["kind"] == kind] for kind in ("equal", "damage"))
     on_equal, on_damaged = (
-        frame["verdict"].eq("tie").astype(float).groupby(frame["cluster"]).mean() for frame in (equal, damage)
+        rows["verdict"].eq("tie").astype(float).groupby(rows["cluster"]).mean() for rows in kinds
     )
     difference = (on_equal - on_damaged).dropna()
     if difference.empty:

@@ -17,6 +17,7 @@ from studies.rationalization_probes.documents import (
     made_of,
     raise_for,
     required,
+    with_id,
 )
 from studies.rationalization_probes.params import CANDIDATE_COLUMNS, Candidates
 
@@ -41,8 +42,11 @@ def with_candidates(
     Raises
     ------
     DocumentError
-        If the file is absent or a line is not readable, or a system wrote nothing; lists the systems.
+        If the file is absent or a line is not readable, a system wrote nothing (lists the systems), a
+        document has two different texts of one system, or none of the file's documents is known (shows an
+        id of each).
     """
+    documents = list(documents)
     texts = _texts(_rows(external_dir / settings.path), settings)
     known = sorted({system for written in texts.values() for system in written})
     for system in settings.systems:
@@ -51,6 +55,7 @@ def with_candidates(
                 f"documents.candidates.systems: {settings.path} has no text of {system!r}; "
                 f"there are: {', '.join(known) or 'none'}"
             )
+    _some_are_known(texts, documents, settings.path)
     return [_with_pair(document, texts.get(document.id, {}), settings.systems) for document in documents]
 
 
@@ -59,6 +64,15 @@ def _with_pair(document: Document, written: Mapping[str, str], systems: Sequence
     if document.samples or len(pair) < len(systems):
         return document
     return replace(document, samples=pair)
+
+
+def _some_are_known(texts: Texts, documents: Sequence[Document], path: str) -> None:
+    known = [document.id for document in documents]
+    if known and texts.keys().isdisjoint(known):
+        raise DocumentError(
+            f"documents.candidates.columns.id: no document of {path} is known: its ids are like "
+            f"{next(iter(texts))!r}, the documents' like {known[0]!r}; name the column that has the latter"
+        )
 
 
 def _rows(path: Path) -> list[Row]:
@@ -70,17 +84,21 @@ def _rows(path: Path) -> list[Row]:
 
 
 def _texts(rows: Iterable[Row], settings: Candidates) -> Texts:
-    written, problems = made_of(rows, lambda row: _written(row, settings.columns))
-    raise_for(problems, of="candidates")
     texts: dict[str, dict[str, str]] = defaultdict(dict)
-    for document, system, text in written:
-        texts[document].setdefault(system, text)
+
+    def add(row: Mapping[str, Any]) -> None:
+        document, system, text = _written(row, settings.columns)
+        if texts[document].setdefault(system, text) != text:
+            raise ValueError(f"another text of {system!r} for document {document!r}; keep one of them")
+
+    _, problems = made_of(rows, add)
+    raise_for(problems, of="candidates")
     return texts
 
 
 def _written(row: Mapping[str, Any], columns: Mapping[str, str]) -> tuple[str, str, str]:
     """Document, system and text of a row; ValueError says what is wrong with it."""
-    value = {key: row.get(column) for key, column in columns.items()}
+    value = with_id({key: row.get(column) for key, column in columns.items()})
     document, system, text = (
         required(value, key, f" (column {columns[key]!r})") for key in CANDIDATE_COLUMNS
     )

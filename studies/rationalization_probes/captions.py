@@ -185,10 +185,11 @@ TEXTS: Mapping[str, Text] = {
         "What the headline figure draws, a judge and scheme at a time: `outcome shift` is the signed cue "
         "effect, pooled over Truth, Flip and Placebo on equal pairs (0 is invariant); `rationale shift` the "
         "drift above an empty label line's; `sensitivity` how much more often the undamaged text is "
-        "preferred. Floors are what comes without a cue: of the outcome, the empty label line with the cues' "
-        "carriers; of the rationale, Blind sampled again. PBP's rationale is written after the judge is told "
-        "the computed result, so that its agreement with the verdict is obedience and its drift rests on a "
-        "given result.",
+        "preferred. The floor is what comes without a cue: of the outcome, the answer under the empty label "
+        "line, as if a candidate drawn per item carried a cue (one answer, where three cues are pooled, so "
+        "that it is rather too wide than too narrow); of the rationale, Blind sampled again. PBP's rationale "
+        "is written after the judge is told the computed result, so that its agreement with the verdict is "
+        "obedience and its drift rests on a given result.",
     ),
     "price": Text(
         "The price of a label, in errors",
@@ -218,9 +219,10 @@ TEXTS: Mapping[str, Text] = {
         "Means over the first decision on equal pairs under Blind, with all of its turns; the ratio is to "
         "the forced choice, item by item. A request that two trials share is counted for each, as if asked "
         "alone. Seconds are those of the run that paid. The failure rate is the share of trials without a "
-        "verdict. What schemes share of a prompt is computed for the one that asks first, and whatever else "
-        "ran on the machine slowed some calls: calls, prompt and completion tokens compare schemes, computed "
-        "tokens and seconds hardly do.",
+        "verdict. What requests share of a prompt is computed ahead of them and charged to no call: computed "
+        "tokens are the few that are left, much the same for every scheme, and have no ratio. Whatever else "
+        "ran on the machine slowed some calls. So calls, prompt and completion tokens compare schemes, "
+        "seconds hardly do.",
     ),
     "protocols": Text(
         "Figure 1: the protocols that ran",
@@ -239,7 +241,8 @@ TEXTS: Mapping[str, Text] = {
     ),
     "spans": Text(
         "Quoted spans",
-        "The share of the spans that PBP's notes quote that stand in the source document.",
+        "The share of the spans that PBP's notes quote that stand in the source document or, of answers to "
+        "a question, in either answer as it was shown. n counts those whose notes quote something.",
     ),
     "answers": Text(
         "What became of the answers",
@@ -253,13 +256,13 @@ ABSENT: Mapping[str, str] = {
     "table_03_truth": "params have no set `equal` under truth",
     "table_04_flip": "params have no set `equal` under flip",
     "table_05_placebo": "params have no set `equal` under placebo",
-    "table_01_criteria": "no scheme in params scores criteria",
+    "table_01_criteria": "no scheme that scores was asked under Blind on equal pairs",
     "table_06_samples_truth": "params have no set of kind `samples` under truth",
     "table_07_samples_flip": "params have no set of kind `samples` under flip",
     "table_08_samples_placebo": "params have no set of kind `samples` under placebo",
     "relabel": "no set in params has the probe `relabel_llm` or `relabel_tradml`",
-    "rationale_drift": "no set in params has a probe besides blind",
-    "rationale_alignment": "no set in params has a cue",
+    "rationale_drift": "no scheme with rationales was shown anything besides blind",
+    "rationale_alignment": "no scheme with rationales was shown a cue",
     "attack_verbosity": "no set in params has the probe `verbosity`, or no text could be rewritten",
     "attack_confidence": "no set in params has the probe `confidence`, or no text could be rewritten",
     "attacks": "no set in params has an attack",
@@ -287,8 +290,8 @@ EXCLUDED = (
     "denominator, as the paper does."
 )
 EXCLUDED_HERE: Mapping[str, str] = {
-    "competence": "Answers without a verdict are counted (unparsed) and left out, as are damaged pairs that "
-    "have a verdict in one screen order only.",
+    "competence": "Answers without a verdict are left out, as are damaged pairs that have a verdict in one "
+    "screen order only; both are counted (unparsed).",
     "spans": "Notes that could not be read are counted (unparsed) and left out.",
     "answers": "Nothing is left out.",
     "attacks": "Texts that could not be rewritten are counted (unparsed).",

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
+from shared.draws import draw
 from shared.metrics.multiplicity import holm
 from studies.rationalization_probes.metrics import FAMILY_KIND, FAMILY_PROBES
-from studies.rationalization_probes.pairing import as_floor
 from studies.rationalization_probes.rows import COLUMNS
 
 DRIFT = "drift_above_empty"
@@ -83,12 +83,20 @@ def resting(judgements: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        As `pooled`, but under `POOLED` stands, for each cue of `metrics.FAMILY_PROBES`, the judgement under
-        ``empty`` with that cue's carrier. `metrics.cue_effects` of it is the outcome's floor.
+        Blind's rows and, under `POOLED`, the one judgement under ``empty`` of each pair, its carrier drawn
+        once per item. `metrics.cue_effects` of it is the outcome's floor.
+
+    Notes
+    -----
+    An item has one answer under ``empty``, and it stands here once. Were it to stand in for each cue in turn,
+    its copies would cancel: a forced choice that is taken from one carrier is given to the other, so that
+    those of Truth and Flip add up to nothing, and the floor would be three times too narrow.
     """
     rows = _of_family(judgements)
-    floors = [as_floor(rows, probe) for probe in FAMILY_PROBES]
-    return pooled(pd.concat(floors, ignore_index=True).drop_duplicates(["trial", "probe", "carrier"]))
+    uncued = rows[rows["probe"].isin(["blind", "empty"])]
+    carriers = {item: draw([1, 2], item, "resting carrier") for item in uncued["item"].unique()}
+    standing = uncued["item"].map(carriers).where(uncued["probe"] == "empty", uncued["carrier"])
+    return uncued.assign(carrier=standing, probe=uncued["probe"].replace("empty", POOLED))
 
 
 def resampled(judgements: pd.DataFrame) -> pd.DataFrame:

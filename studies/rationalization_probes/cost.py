@@ -19,6 +19,9 @@ KIND, PROBE, REFERENCE = "equal", "blind", "forced"
 """The decisions that are compared: those that every scheme makes on the same pairs, without a cue."""
 
 COSTS = ("calls", "prompt_tokens", "computed_tokens", "completion_tokens", "seconds")
+COMPARED = tuple(cost for cost in COSTS if cost != "computed_tokens")
+"""Those that have a ratio to the reference: see `costs` about what is computed."""
+
 _LATER = ("reveal", "control")
 _CELL = ("judge", "scheme", "kind", "probe")
 _PAIR = ["judge", "kind", "probe", "item", "screen_order", "replicate"]
@@ -45,18 +48,21 @@ def costs(
     -------
     DataFrame
         `rows.COLUMNS`, over the trials of `KIND` under `PROBE`. ``calls``, ``prompt_tokens``,
-        ``computed_tokens`` (of the prompt, those that were not cached), ``completion_tokens`` and ``seconds``
-        are means over decisions: all turns of the first one, without reveal and control. ``failure_rate`` is
-        the share of trials without a verdict. ``<cost>_ratio`` is the cost over that of
-        `REFERENCE`, both summed over the pairs that both schemes decided; `REFERENCE` itself has none.
+        ``computed_tokens`` (of the prompt, those that the calls themselves computed),
+        ``completion_tokens`` and ``seconds`` are means over decisions: all turns of the first one, without
+        reveal and control. ``failure_rate`` is the share of trials without a verdict. ``<cost>_ratio``, of
+        all but computed tokens, is the cost over that of `REFERENCE`, both summed over the pairs that both
+        schemes decided; `REFERENCE` itself has none.
         ``n_unparsed`` counts the decisions left out: those without a verdict, and those whose answers do
         not tell the quantity. A cost that is the same in every cluster has no interval (n/a).
 
     Notes
     -----
     A request that several trials share is asked once, and counted for each of them as if it had been asked
-    for it alone: that is what one decision costs. What was cached depends on what the judge was asked before,
-    and seconds are those of the run that paid, on its machine, with as many trials in flight as it had.
+    for it alone: that is what one decision costs. An engine that shares prefixes computes them ahead of the
+    calls and charges them to none (``records.Completion.cached_tokens``): what is left as computed is the few
+    tokens after a prompt's last cut, much the same for every scheme. Seconds are those of the run that paid,
+    on its machine, with as many trials in flight as it had.
     """
     entropy = entropy_of(rng)
     decisions = decisions_of(responses, judgements)
@@ -115,11 +121,11 @@ def _failure_row(
 def _ratio_rows(
     names: dict[str, str], cell: pd.DataFrame, decisions: pd.DataFrame, entropy: int, inference: Inference
 ) -> Iterator[dict[str, Any]]:
-    reference = decisions.loc[decisions["scheme"] == REFERENCE, [*_PAIR, *COSTS]]
+    reference = decisions.loc[decisions["scheme"] == REFERENCE, [*_PAIR, *COMPARED]]
     if names["scheme"] == REFERENCE or reference.empty:
         return
     pairs = cell.merge(reference, on=_PAIR, suffixes=("", "_reference"), validate="one_to_one")
-    for cost in COSTS:
+    for cost in COMPARED:
         used = pairs[pairs[[cost, f"{cost}_reference"]].notna().all(axis=1)]
         generator = named_generator(entropy, f"{cost}_ratio", *names.values())
         columns = used[[f"{cost}_reference", cost]].to_numpy()

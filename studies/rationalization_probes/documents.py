@@ -317,9 +317,7 @@ def columns_of(
 
 def _document(row: Mapping[str, Any], columns: Mapping[str, str], provenance: str) -> Document:
     """A document out of a row; ValueError says what is wrong with the row."""
-    value = {key: row.get(column) for key, column in columns.items()}
-    if isinstance(value["id"], int) and not isinstance(value["id"], bool):
-        value["id"] = str(value["id"])
+    value = with_id({key: row.get(column) for key, column in columns.items()})
     return Document(
         id=required(value, "id"),
         text=required(value, "text"),
@@ -331,6 +329,12 @@ def _document(row: Mapping[str, Any], columns: Mapping[str, str], provenance: st
         samples=_samples(value["samples"]),
         damage=edits_of(value["damage"]),
     )
+
+
+def with_id(value: dict[str, Any]) -> dict[str, Any]:
+    """The same, an integer as its id being written out."""
+    number = isinstance(value["id"], int) and not isinstance(value["id"], bool)
+    return value | {"id": str(value["id"])} if number else value
 
 
 def text_of(value: Mapping[str, Any], key: str) -> str | None:

@@ -10,12 +10,16 @@ import pandas as pd
 
 from shared.frames import cells, rows_of
 from shared.judge.records import STATUSES
-from shared.metrics.competence import Check
-from shared.metrics.resampling import bootstrap, cluster_sums, rate_interval, share
-from studies.rationalization_probes.params import Section
+from shared.metrics.competence import Check, basis, of_both_kinds
+from shared.metrics.resampling import rate_interval
+from studies.rationalization_probes.params import GREATEST_SCORE, LEAST_SCORE, Section
+from studies.rationalization_probes.protocols import weights_of
 from studies.rationalization_probes.results import GATE_KINDS, Gates, Study, gate_rows
-from studies.rationalization_probes.rows import row
+from studies.rationalization_probes.rows import graded_estimate, row
 from studies.rationalization_probes.tracing import turns
+
+WITHOUT_SCORES = ("baseline", "forced")
+"""The schemes that ask for a verdict alone."""
 
 QUESTIONS = {
     "prefers_undamaged": ("damage",),
@@ -29,18 +33,19 @@ def competence_rows(study: Study, gates: Gates, task: str = "summary") -> Iterat
     for judge, scheme in [(judge, scheme) for judge, scheme, of in gates if of == task]:
         gate = gates[judge, scheme, task]
         cell = gate_rows(study, judge, scheme, task)
+        rests_on = basis(cell)
         names = {"judge": judge, "scheme": scheme, "condition": "blind", "stage": "first"}
         for quantity, kinds in QUESTIONS.items():
             check: Check | None = getattr(gate, quantity)
             if check is not None:
                 asked = cell[cell["kind"].isin(kinds)]
+                asked = of_both_kinds(asked) if quantity == "ties_less" else asked
                 levels = sorted(set(asked.loc[asked["kind"] == "damage", "level"]))
                 answer: dict[str, object] = {"p": check.p, "verdict": check.verdict}
                 answer["wording"] = f"damaged by {', '.join(map(str, levels))} errors"
                 if task != "summary":
                     answer["kind"] = GATE_KINDS[task][0]
-                read = asked[asked["status"] == "ok"]
-                yield row(quantity, names, read, asked, check.estimate) | answer
+                yield row(quantity, names, rests_on[quantity], asked, check.estimate) | answer
 
 
 def span_rows(study: Study) -> Iterator[dict[str, object]]:
@@ -48,13 +53,13 @@ def span_rows(study: Study) -> Iterator[dict[str, object]]:
     first = study.judgements[study.judgements["stage"] == "first"]
     with_notes = first[first["scheme"].str.startswith("pbp")]
     for names, cell in cells(with_notes, ("judge", "scheme", "kind", "probe")):
-        quoted = cell["spans_quoted"].astype(float)
-        read = cell[quoted.notna()]
-        hits, trials = (read[column].astype(float) for column in ("spans_found", "spans_quoted"))
+        spans = cell["spans_quoted"].astype(float)
+        used = cell[spans > 0]  # notes that quote nothing were read all the same
+        hits, trials = (used[column].astype(float) for column in ("spans_found", "spans_quoted"))
         rng = study.rng("spans", *names.values())
-        estimate = rate_interval(hits, read["cluster"], rng, study.inference, trials)
-        found = {"count": hits.sum() if len(read) else np.nan}
-        yield row("spans_found_rate", names, read, cell, estimate) | found
+        estimate = rate_interval(hits, used["cluster"], rng, study.inference, trials)
+        counted = {"count": hits.sum() if len(used) else np.nan, "n_unparsed": spans.isna().sum()}
+        yield row("spans_found_rate", names, used, cell, estimate) | counted
 
 
 def answer_rows(study: Study) -> Iterator[dict[str, object]]:
@@ -69,19 +74,22 @@ def answer_rows(study: Study) -> Iterator[dict[str, object]]:
             yield row(f"{status}_rate", names, cell, cell, estimate) | counted
 
 
-def criteria_rows(study: Study) -> Iterator[dict[str, object]]:
-    """The mean score that each criterion got under Blind, on equal pairs (Table 1 defines the criteria)."""
+def criteria_rows(study: Study, params: Section) -> Iterator[dict[str, object]]:
+    """The mean score that each criterion got under Blind, on equal pairs (Table 1 defines the criteria).
+
+    A scheme whose answers were all lost has rows without a value.
+    """
     first = study.judgements[study.judgements["stage"] == "first"]
     blind = first[(first["probe"] == "blind") & (first["kind"] == "equal")]
-    for names, cell in cells(blind, ("judge", "scheme", "kind", "probe")):
+    scored = blind[~blind["scheme"].isin(WITHOUT_SCORES)]
+    for names, cell in cells(scored, ("judge", "scheme", "kind", "probe")):
         read = cell[cell["scores"].notna()]
-        by_criterion = pd.DataFrame([_mean_scores(scored) for scored in rows_of(read)], index=read.index)
-        for criterion in by_criterion:
-            values = by_criterion[criterion].to_numpy()
-            sums = cluster_sums(np.column_stack([np.ones(len(values)), values]), read["cluster"])
-            rng = study.rng("criteria", *names.values(), str(criterion))
-            estimate = bootstrap(share, sums, rng, study.inference, bounds=(1.0, 5.0))
-            yield row(f"score_{criterion}", names, read, cell, estimate)
+        means = [_mean_scores(judgement) for judgement in rows_of(read)]
+        for criterion in weights_of(names["scheme"], params):
+            values = np.array([mean[criterion] for mean in means], dtype=float)
+            rng = study.rng("criteria", *names.values(), criterion)
+            found = graded_estimate(values, read, rng, study.inference, (LEAST_SCORE, GREATEST_SCORE))
+            yield row(f"score_{criterion}", names, read, cell, found)
 
 
 def _mean_scores(judgement: dict[str, object]) -> dict[str, float]:
@@ -100,6 +108,8 @@ def protocol_rows(
         for position, turn in enumerate(turns(params, names["scheme"]), start=1):
             made = cell[cell["step"] == turn.step]
             calls = made["key"].nunique()
+            if calls == 0:
+                continue  # a turn that the protocol has, and that params did not ask for
             yield {
                 "quantity": "calls",
                 **names,

@@ -28,6 +28,7 @@ from shared.judge.parsing import (
 from shared.judge.records import Status
 from shared.judge.slug import slug_argument
 from shared.params import load
+from studies.rationalization_probes.attacks import REWRITTEN
 from studies.rationalization_probes.design import ITEMS, TRIALS
 from studies.rationalization_probes.judge import RESPONSES
 from studies.rationalization_probes.params import Section
@@ -43,7 +44,11 @@ Steps = dict[str, dict[str, Any]]
 
 
 def judgements(
-    trials: pd.DataFrame, responses: pd.DataFrame, texts: pd.DataFrame, params: Section
+    trials: pd.DataFrame,
+    responses: pd.DataFrame,
+    texts: pd.DataFrame,
+    attacks: pd.DataFrame,
+    params: Section,
 ) -> pd.DataFrame:
     """Read all responses.
 
@@ -53,6 +58,8 @@ def judgements(
         As the stages ``design`` and ``judge`` write them.
     texts : DataFrame
         The items by their id, against whose texts quoted spans are checked.
+    attacks : DataFrame
+        As the stage ``attacks`` writes them: what was shown in the place of a candidate's text.
     params : Section
 
     Returns
@@ -66,10 +73,12 @@ def judgements(
     by_trial: dict[str, Steps] = {}
     for row in rows_of(responses):
         by_trial.setdefault(row["trial"], {})[row["step"]] = row
+    rewritten = {(row["item"], row["probe"]): row for row in rows_of(attacks)}
     rows = [
         {**trial, **judgement}
         for trial in rows_of(trials)
-        for judgement in _of_trial(trial, by_trial.get(trial["trial"], {}), quotable(texts, trial), params)
+        for source in [quotable(texts, rewritten.get((trial["item"], trial["probe"])), trial)]
+        for judgement in _of_trial(trial, by_trial.get(trial["trial"], {}), source, params)
     ]
     return pd.DataFrame(rows)
 
@@ -88,12 +97,15 @@ def _of_trial(trial: dict[str, Any], steps: Steps, source: str, params: Section)
         }
 
 
-def quotable(texts: pd.DataFrame, trial: dict[str, Any]) -> str:
-    """What PBP's notes may quote: the document, or of a question the answers to it."""
+def quotable(texts: pd.DataFrame, attack: dict[str, Any] | None, trial: dict[str, Any]) -> str:
+    """What PBP's notes may quote: the document, or of a question the answers to it, as they were shown."""
     item = texts.loc[trial["item"]]
     if task_of(trial["kind"]) is SUMMARIES:
         return str(item["source"])
-    return f"{item['candidate_1']}\n\n{item['candidate_2']}"
+    shown = {identity: item[f"candidate_{identity}"] for identity in (1, 2)}
+    if attack is not None:
+        shown[int(attack["carrier"])] = attack["text"]
+    return f"{shown[1]}\n\n{shown[2]}"
 
 
 def _decision(trial: dict[str, Any], steps: Steps, stage: str, params: Section) -> dict[str, Any]:
@@ -213,7 +225,7 @@ def main() -> None:
     slug = slug_argument(sys.argv, common.judges)
     texts = read(ITEMS, "data").set_index("item")
     trials, responses = read(TRIALS, "design"), read(RESPONSES / f"{slug}.parquet", "judge")
-    table = judgements(trials, responses, texts, params)
+    table = judgements(trials, responses, texts, read(REWRITTEN, "attacks"), params)
     JUDGEMENTS.mkdir(parents=True, exist_ok=True)
     table.to_parquet(JUDGEMENTS / f"{slug}.parquet", index=False)
     counts = table["status"].value_counts()

@@ -186,6 +186,10 @@ def _tested_rows(rows: pd.DataFrame) -> Iterator[str]:
     yield _rows_with(rows, ("value_paper", "p", "mde"))
 
 
+def _floored_rows(rows: pd.DataFrame) -> Iterator[str]:
+    yield _rows_with(rows, ("value_paper", "p", "mde", "resting"))
+
+
 def _equal_rows(rows: pd.DataFrame) -> Iterator[str]:
     """Equal pairs alone where there are any, since the CSV has every kind; else all rows."""
     equal = rows[rows["kind"] == "equal"]
@@ -248,7 +252,8 @@ _BLOCKS = {
     ),
     **dict.fromkeys(("relabel", "cross_task"), _effects_below),
     **dict.fromkeys(("rationale_drift", "rationale_alignment", "consistency"), _equal_rows),
-    **dict.fromkeys(("grafting", "invariance"), _tested_rows),
+    "grafting": _tested_rows,
+    "invariance": _floored_rows,
     "protocols": _protocol_lines,
     "table_09_extractive": _outcome_blocks,
     "table_10_identical": _outcome_blocks,
@@ -258,6 +263,8 @@ _BLOCKS = {
     "spans": _counted_rows,
     "answers": _status_rows,
 }
+
+_FLOOR_NAMES = {"floor": "an empty label line [interval]", "resting": "without a cue: floor [interval]"}
 
 _EXTRA_NAMES = {
     "value_paper": "of all",
@@ -285,9 +292,8 @@ def _line(row: pd.Series, extras: Sequence[str]) -> dict[str, str]:
 
 
 def _extra(row: pd.Series, name: str) -> dict[str, str]:
-    if name == "floor":
-        empty = interval(row["floor_value"], row["floor_low"], row["floor_high"])
-        return {"an empty label line [interval]": empty}
+    if name in _FLOOR_NAMES:
+        return {_FLOOR_NAMES[name]: interval(row["floor_value"], row["floor_low"], row["floor_high"])}
     if name == "null":
         return {"if Blind and probe were exchangeable": between(row["null_low"], row["null_high"]) or "n/a"}
     if name in ("verdict", "gate"):

@@ -259,17 +259,23 @@ class Section(Strict):
 
     @model_validator(mode="after")
     def _something_besides_conciseness(self) -> Self:
-        schemes = {scheme for chosen in self.sets.values() for scheme in chosen.schemes}
+        schemes = {scheme for chosen in self.asked().values() for scheme in chosen.schemes}
         leaves_out = any(scheme.endswith(NO_CONCISENESS) for scheme in schemes)
         if leaves_out and not any(w for name, w in self.weights.items() if name != "conciseness"):
             raise mistake("only conciseness has weight, and a scheme leaves it out; weigh another", "weights")
         return self
 
+    def asked(self) -> dict[str, TrialSet]:
+        """The sets that are not left out."""
+        return {name: chosen for name, chosen in self.sets.items() if chosen.items != 0}
+
     def kinds(self) -> list[str]:
-        """The kinds of all sets, each once, in the order of the sets."""
-        return list(dict.fromkeys(chosen.kind_of(name) for name, chosen in self.sets.items()))
+        """The kinds of all sets that are asked, each once, in the order of the sets."""
+        return list(dict.fromkeys(chosen.kind_of(name) for name, chosen in self.asked().items()))
 
     def levels(self, kind: str) -> list[int]:
         """The numbers of errors that the sets of a kind ask for."""
-        wanted = [chosen.levels or [] for name, chosen in self.sets.items() if chosen.kind_of(name) == kind]
+        wanted = [
+            chosen.levels or [] for name, chosen in self.asked().items() if chosen.kind_of(name) == kind
+        ]
         return sorted({level for levels in wanted for level in levels})

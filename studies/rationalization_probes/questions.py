@@ -25,6 +25,7 @@ from studies.rationalization_probes.documents import (
     required,
     text_of,
     visible,
+    with_id,
 )
 from studies.rationalization_probes.params import Kind, Questions
 
@@ -152,9 +153,7 @@ def _read(path: Path) -> tuple[list[Row], list[str]]:
 
 def _question(row: Mapping[str, Any], columns: Mapping[str, str], provenance: str) -> Question:
     """A question out of a row; ValueError says what is wrong with the row."""
-    value = {key: row.get(column) for key, column in columns.items()}
-    if isinstance(value["id"], int) and not isinstance(value["id"], bool):
-        value["id"] = str(value["id"])
+    value = with_id({key: row.get(column) for key, column in columns.items()})
     return Question(
         **{key: required(value, key) for key in REQUIRED},
         provenance=provenance,

@@ -73,7 +73,7 @@ def all_tables(study: Study, inputs: Inputs) -> Iterator[tuple[str, pd.DataFrame
     gate = finish(one_frame(competence_rows(study, gates)))
     drift = drift_rows(study, inputs.params)
     alignment = alignment_rows(study, inputs.params)
-    yield "table_01_criteria", finish(one_frame(criteria_rows(study)))
+    yield "table_01_criteria", finish(one_frame(criteria_rows(study, inputs.params)))
     yield "table_02_blind", finish(outcome_rows(study, "equal", "blind"))
     yield "table_03_truth", finish(probe_rows(study, "truth"))
     yield "table_04_flip", finish(probe_rows(study, "flip"))

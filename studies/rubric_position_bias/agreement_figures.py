@@ -16,10 +16,11 @@ from matplotlib.ticker import MaxNLocator
 from shared.frames import rows_of
 from shared.reporting.drawing import WIDTH, Key, gate_keys, hatch, ink, judge_keys, legend, mark, marker_of
 from shared.reporting.figures import GREY
-from shared.reporting.tables import NOT_AVAILABLE, interval
+from shared.reporting.tables import NOT_AVAILABLE, TOO_FEW, interval
 from studies.rubric_position_bias.drawing import (
     RING,
     SMALL,
+    SOURCES,
     absent,
     contexts_of,
     cut_ends,
@@ -28,6 +29,7 @@ from studies.rubric_position_bias.drawing import (
     datasets_of,
     ground,
     judges_of,
+    least_gate,
     limits,
     name_panel,
     names_below,
@@ -164,23 +166,33 @@ def draw_shares(rows: pd.DataFrame) -> Figure:
     figure, panels = sheet(SHARE, len(contexts), height=2.4)
     for axes, (name, cell) in zip(panels[:, 0], contexts, strict=True):
         own = rows[rows["judge"].isin(judges_of(rows)) & (rows["setting"] == cell["setting"].iloc[0])]
-        _shares(axes, cell.assign(gate=_least_gate(own["gate"])))
-        cells = f"mean over {cell['n_cells'].max():.0f} cells (judge and data set)"
-        prompts = f"{cell['n_clusters'].max():.0f} prompts"
-        axes.set_xlabel(f"orders, k\n{cells}, {prompts}", fontsize=8)
+        _shares(axes, cell.assign(gate=least_gate(own["gate"])))
+        axes.set_xlabel(f"orders, k\n{_rests_on(cell)}", fontsize=8)
         axes.set_ylabel("share of the gain\nfrom k = 1 to all", fontsize=8)
         name_panel(axes, name)
-    pooled = pooled.assign(gate=_least_gate(rows.loc[rows["judge"].isin(judges_of(rows)), "gate"]))
+    pooled = pooled.assign(gate=least_gate(rows.loc[rows["judge"].isin(judges_of(rows)), "gate"]))
     keys = [*_strategy_keys(pooled), *cut_key(pooled, SHARE_BOUNDS), *gate_keys(pooled)]
     if pooled["published"].notna().any():
-        keys.append(paper_key("paper (six judges), Balanced at k = 3 and 5, Fixed at 10"))
+        keys.append(paper_key(_printed(pooled[pooled["published"].notna()])))
     legend(figure, keys)
     return figure
 
 
-def _least_gate(gates: pd.Series) -> str:
-    """The gate of a mean: passed only where all its cells passed."""
-    return next((gate for gate in ("failed", "too few to tell") if (gates == gate).any()), "passed")
+def _rests_on(cell: pd.DataFrame) -> str:
+    """What a mean is of."""
+    cells, sources = int(cell["n_cells"].max()), f"{cell['n_clusters'].max():.0f} {SOURCES}"
+    of = f"mean over {cells} pairs of judge and data set" if cells > 1 else "one judge and data set"
+    few = [TOO_FEW] if cell["note"].str.contains(TOO_FEW).any() else []
+    return ", ".join([of, sources, *few])
+
+
+def _printed(rows: pd.DataFrame) -> str:
+    """Of which strategies and numbers of orders the paper's numbers are."""
+    found = rows.sort_values("k").groupby("condition", sort=False)["k"].unique()
+    told = [
+        f"{str(name).capitalize()} at k = {', '.join(f'{k:.0f}' for k in ks)}" for name, ks in found.items()
+    ]
+    return f"paper: {'; '.join(told)}"
 
 
 def _shares(axes: Axes, rows: pd.DataFrame) -> None:
@@ -213,9 +225,7 @@ def draw_gain(rows: pd.DataFrame) -> Figure:
     judges, datasets = judges_of(cells), datasets_of(cells)
     columns = min(3, len(datasets))
     bounds = limits(cells, 0.0, least=0.02)
-    figure, panels = sheet(
-        GAIN, ceil(len(datasets) / columns), columns, height=2.5, sharex=True, sharey=True
-    )
+    figure, panels = sheet(GAIN, ceil(len(datasets) / columns), columns, height=2.5, sharex=True, sharey=True)
     panels[0, 0].set_xlim(0, 1.1 * max(0.05, float(cells["v"].max())))
     for axes, dataset in zip(panels.flat, datasets, strict=False):
         cell = cells[cells["dataset"] == dataset]

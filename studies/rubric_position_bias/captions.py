@@ -24,8 +24,8 @@ TEXTS: Mapping[str, Text] = {
         "under any content; its range without bias stands beside V, since noise alone keeps V above 0. "
         "Chi-square is the paper's test, with its own p: judges with sharp content make it conservative, "
         "sources whose scores move together make it reject too often, and `tests differ` says where the two "
-        "part, and why. The ratio is what chi-square would average without bias, over its degrees "
-        "of freedom.",
+        "part, and why. The ratio is what chi-square would average without bias, over its degrees of "
+        "freedom.",
     ),
     "rubric_size": Text(
         "Position bias by the number of score options",
@@ -94,9 +94,10 @@ TEXTS: Mapping[str, Text] = {
         "answers under two orders, so that content and leniency cancel, whatever they are; its errors are "
         "robust to what a source's items have in common. sd(alpha) is the paper's size of a prior, and its "
         "p, the primary test, a robust Wald test; an sd can't be negative, so that its interval reaches "
-        "down to 0 wherever that test does not reject. The score test is the permutation test of the same "
-        "question. `paper's form` has content from the item's other answers and is fitted as one choice an "
-        "answer; its likelihood-ratio test is the paper's, and it takes items for independent.",
+        "down to 0 wherever that test does not reject. The score test permutes within sources: it rejects "
+        "too where sources have priors that cancel. `paper's form` has content from the item's other "
+        "answers and is fitted as one choice an answer; its likelihood-ratio test is the paper's, and it "
+        "takes items for independent.",
     ),
     "prompt_arms": Text(
         "Position bias by prompt arm",

@@ -20,6 +20,7 @@ from studies.rubric_position_bias.drawing import (
     absent,
     dataset_name,
     datasets_of,
+    finite,
     ground,
     judges_of,
     main_design,
@@ -85,9 +86,9 @@ def _centred(cell: pd.DataFrame) -> pd.DataFrame:
 
 def _reach(cell: pd.DataFrame) -> float:
     """How far from 0 a line of panels goes."""
-    found = [_centred(one)[["value", "null_low", "null_high"]] for _, one in cell.groupby("criterion")]
-    largest = pd.concat(found).abs().max(axis=None)
-    return 0.1 if pd.isna(largest) else max(0.1, 1.15 * float(largest))
+    shown = (_centred(one) for _, one in cell.groupby("criterion"))
+    ends = [abs(end) for means in shown for end in finite(means, "value", "null_low", "null_high")]
+    return max(0.1, *(1.15 * end for end in ends))
 
 
 def _criterion(axes: Axes, cell: pd.DataFrame, reach: float) -> None:

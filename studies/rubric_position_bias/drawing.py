@@ -1,4 +1,4 @@
-"""What the study's figures share: the cells they show, sheets of panels, marks side by side, the paper's column."""
+"""What the study's figures share: the cells they show, panels, marks side by side, the paper's column."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.font_manager import FontProperties
 from matplotlib.lines import Line2D
-from matplotlib.markers import CARETDOWN, CARETUP
+from matplotlib.markers import CARETDOWN, CARETUP, MarkerStyle
 from matplotlib.patches import Patch, Rectangle
 
 from shared.frames import rows_of
@@ -29,6 +30,7 @@ from shared.reporting.drawing import (
     size_lines,
 )
 from shared.reporting.figures import GREY, LIGHT
+from shared.reporting.tables import NOT_AVAILABLE
 from studies.rubric_position_bias.pages import SOURCES
 from studies.rubric_position_bias.results import ALL, MAIN
 
@@ -41,6 +43,9 @@ DATASET_NAMES: Mapping[str, str] = {
     "writingprompts": "WritingPrompts",
     ALL: "mean over judges and data sets",
 }
+
+MEAN = "*"
+"""The mark of a mean over judges and data sets."""
 
 SMALL = 7
 """Size of the text below and beside panels, in points."""
@@ -78,10 +83,8 @@ def contexts_of(rows: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
     A mean over data sets, whose ``dataset`` is empty, is named by its setting alone.
     """
     rank = {dataset: place for place, dataset in enumerate(datasets_of(rows))}
-    keys = rows[["setting", "dataset", "scale", "size"]].assign(
-        criteria=rows["setting"] == "criteria", rank=rows["dataset"].map(rank), scale=rows["scale"].astype(str)
-    )
-    groups = rows.groupby([keys[name] for name in ("criteria", "rank", "size", "scale")], sort=True)
+    by = [rows["setting"] == "criteria", rows["dataset"].map(rank), rows["size"], rows["scale"].astype(str)]
+    groups = rows.groupby(by, sort=True)
     return [(_context_name(cell.iloc[0]), cell) for _, cell in groups]
 
 
@@ -126,7 +129,8 @@ def absent(title: str) -> Figure:
 
 def names_below(axes: Axes, label: str, cell: pd.DataFrame) -> None:
     """What the axis is, and below it what the panel rests on."""
-    axes.set_xlabel("\n".join(filter(None, [label, ", ".join(size_lines(cell, SOURCES))])), fontsize=SMALL + 1)
+    rests_on = ", ".join(size_lines(cell, SOURCES))
+    axes.set_xlabel("\n".join(filter(None, [label, rests_on])), fontsize=SMALL + 1)
 
 
 def name_panel(axes: Axes, name: str) -> None:
@@ -140,18 +144,19 @@ def limits(rows: pd.DataFrame, *extra: float, least: float = 0.0) -> tuple[float
     One interval of few sources can be many times as long as what there is to see: it is cut (`marks` says
     so). ``extra`` are numbers that must be seen, ``least`` is the least range.
     """
-    shown = [*_finite(rows, "value", "null_low", "null_high"), *extra]
+    shown = [*finite(rows, "value", "null_low", "null_high"), *extra]
     if not shown:
-        return (-1.0, 1.0) if least == 0 else (0.0, least)
+        return 0.0, 1.0
     low, high = min(shown), max(shown)
     reach = max(high - low, least, 1e-6)
-    ends = _finite(rows, "ci_low", "ci_high")
+    ends = finite(rows, "ci_low", "ci_high")
     low, high = max(min([low, *ends]), low - reach), min(max([high, *ends]), high + reach)
     spare = 0.06 * max(high - low, least, 1e-6)
     return low - spare, high + spare
 
 
-def _finite(rows: pd.DataFrame, *names: str) -> list[float]:
+def finite(rows: pd.DataFrame, *names: str) -> list[float]:
+    """All numbers in some columns."""
     values = rows[list(names)].to_numpy(dtype=float)
     return [float(value) for value in values[np.isfinite(values)]]
 
@@ -197,8 +202,15 @@ def marks(
         if joined and len(mine):
             axes.plot(mine["x"], mine["value"], color=ink(mine["gate"].iloc[0]), lw=0.6, zorder=2)
         for row in rows_of(mine):
-            mark(axes, row["x"], row, marker_of(judges, judge), bounds, _beside(bounds))
+            marker = MEAN if judge == ALL else marker_of(judges, judge)
+            mark(axes, row["x"], row, marker, bounds, _beside(bounds))
     axes.set_ylim(*bounds)
+
+
+def least_gate(gates: Iterable[str]) -> str:
+    """The gate of a mean: passed only where all that it is of have passed."""
+    found = set(gates)
+    return next((gate for gate in ("failed", "too few to tell", "not asked", "") if gate in found), "passed")
 
 
 def _beside(bounds: tuple[float, float]) -> Beside:
@@ -232,7 +244,7 @@ def lying_mark(axes: Axes, y: float, row: dict[str, Any], marker: str) -> None:
     if row["gate"] == "failed":
         axes.axhspan(y - 0.4, y + 0.4, facecolor="none", edgecolor=NOISE, hatch="////", lw=0, zorder=0)
     if pd.isna(row["value"]):
-        axes.text(0, y, "n/a", ha="center", va="center", color=GREY, fontsize=8)
+        axes.text(0, y, NOT_AVAILABLE, ha="center", va="center", color=GREY, fontsize=8)
         return
     if pd.notna(row.get("null_low")):
         ends = [row["null_low"], row["null_high"]]
@@ -259,8 +271,8 @@ def paper_column(axes: Axes, x: float, cell: pd.DataFrame, judges: Sequence[str]
     x : float
         The middle of the category.
     cell : DataFrame
-        Its rows, with ``published``, ``paper_low`` and ``paper_high``. What is printed of a row's own judge is
-        that judge's marker, hollow; a range is a bar, one number of all the paper's judges a ring.
+        Its rows, with ``published``, ``paper_low`` and ``paper_high``. What is printed of a row's own judge
+        is that judge's marker, hollow; a range is a bar, one number of all the paper's judges a ring.
     judges : sequence of str
     """
     found = list(dict.fromkeys(_papers(cell, judges)))
@@ -273,7 +285,8 @@ def paper_column(axes: Axes, x: float, cell: pd.DataFrame, judges: Sequence[str]
         if marker:
             axes.plot(at, low, marker, mfc="white", mec=GREY, mew=0.9, ms=5, clip_on=False, zorder=4)
         else:
-            axes.add_patch(Rectangle((at - 0.02, low), 0.04, high - low, fc="white", ec=GREY, lw=0.9, zorder=3))
+            corner = (at - 0.02, low)
+            axes.add_patch(Rectangle(corner, 0.04, high - low, fc="white", ec=GREY, lw=0.9, zorder=3))
 
 
 def _papers(cell: pd.DataFrame, judges: Sequence[str]) -> Iterator[tuple[str, float, float]]:
@@ -301,8 +314,14 @@ def spread(n: int, width: float) -> Array:
 def say_below(figure: Figure, text: str) -> None:
     """A line between the panels and the keys."""
     [keys] = figure.legends
-    keys.set_title(text, {"size": 8})
+    keys.set_title(text, FontProperties(size=8))
     keys.set_alignment("left")
+
+
+def why_undefined(rows: pd.DataFrame) -> list[str]:
+    """What the notes of undefined values say of them, each once."""
+    notes = rows.loc[rows["value"].isna(), "note"].str.split("; ").explode()
+    return [note for note in notes.dropna().unique() if note.startswith(NOT_AVAILABLE)]
 
 
 # --- Keys -------------------------------------------------------------------------------------------
@@ -321,13 +340,17 @@ def cut_key(rows: pd.DataFrame, bounds: tuple[float, float]) -> list[Key]:
     if not ((ends < bounds[0]) | (ends > bounds[1])).any(axis=None):
         return []
     return [
-        Line2D([], [], color=GREY, lw=1.1, marker=CARETUP, ms=5, label="goes on beyond the axis")
+        Line2D([], [], color=GREY, lw=1.1, marker=MarkerStyle(CARETUP), ms=5, label="goes on beyond the axis")
     ]
 
 
 def paper_key(told: str) -> Key:
     """The ring, with what it is of."""
-    return Line2D([], [], color=GREY, label=told, marker=RING, **_HOLLOW)
+    return _hollow_key(told, RING)
+
+
+def _hollow_key(told: str, marker: str) -> Key:
+    return Line2D([], [], ls="", marker=marker, mfc="white", mec=GREY, ms=5, label=told)
 
 
 def paper_keys(rows: pd.DataFrame, judges: Sequence[str]) -> list[Key]:
@@ -335,7 +358,7 @@ def paper_keys(rows: pd.DataFrame, judges: Sequence[str]) -> list[Key]:
     found = {marker for marker, _, _ in _papers(rows, judges)}
     keys: list[Key] = []
     if found - {"", RING}:
-        keys.append(Line2D([], [], color=GREY, label="hollow: the paper's number of this judge", **_HOLLOW, marker="o"))
+        keys.append(_hollow_key("hollow: the paper's number of this judge", "o"))
     if RING in found:
         keys.append(paper_key("paper (all its judges)"))
     if "" in found:
@@ -345,5 +368,3 @@ def paper_keys(rows: pd.DataFrame, judges: Sequence[str]) -> list[Key]:
 
 RING = "h"
 """The paper's mark for all its judges: no judge's own."""
-
-_HOLLOW: Mapping[str, Any] = {"ls": "", "mfc": "white", "mec": GREY, "ms": 5}

@@ -20,6 +20,7 @@ from studies.rubric_position_bias.drawing import (
     cut_key,
     dataset_name,
     datasets_of,
+    finite,
     judges_of,
     limits,
     lying_mark,
@@ -52,8 +53,8 @@ def draw_position(rows: pd.DataFrame) -> Figure:
     Returns
     -------
     Figure
-        A line of panels for each data set: shares by place beside 1/n; direction, with Cramer's V and the p of
-        its permutation test, corrected over the family, for each judge.
+        A line of panels for each data set: shares by place beside 1/n; each judge's direction, with Cramer's
+        V and the p of its permutation test, corrected over the family.
     """
     rows = rows[rows["quantity"].isin(["position_share", "direction", "cramers_v"])]
     if rows.empty:
@@ -62,8 +63,10 @@ def draw_position(rows: pd.DataFrame) -> Figure:
     shares = rows[rows["quantity"] == "position_share"]
     shares = shares.assign(x=shares["condition"].str.removeprefix("place ").astype(float) - 1)
     bounds = (0.0, limits(shares, 0.0)[1])
-    ends = rows.loc[rows["quantity"] == "direction", ["value", "ci_low", "ci_high", "null_low", "null_high"]]
-    reach = 1.06 * float(ends.abs().max(axis=None)) if ends.notna().any(axis=None) else 1.0
+    ends = finite(
+        rows[rows["quantity"] == "direction"], "value", "ci_low", "ci_high", "null_low", "null_high"
+    )
+    reach = 1.06 * max((abs(end) for end in ends), default=1.0)
     figure, panels = sheet(
         POSITION,
         len(datasets),
@@ -77,9 +80,9 @@ def draw_position(rows: pd.DataFrame) -> Figure:
         _shares(left, shares[shares["dataset"] == dataset], judges, bounds)
         name_panel(left, dataset_name(dataset))
         _directions(right, cell, judges, reach)
-    keys = [*judge_keys(judges), _uniform_key(), *null_key(shares), *cut_key(shares, bounds), *gate_keys(rows)]
-    legend(figure, keys)
-    say_below(figure, "V: Cramer's, the size of the bias; p: its permutation test, corrected (Holm) over all cells")
+    cut = cut_key(shares, bounds)
+    legend(figure, [*judge_keys(judges), _uniform_key(), *null_key(shares), *cut, *gate_keys(rows)])
+    say_below(figure, "V: Cramer's, the size of the bias; p: of its permutation test, Holm over all cells")
     return figure
 
 

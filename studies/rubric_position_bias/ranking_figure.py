@@ -17,6 +17,7 @@ from studies.rubric_position_bias.drawing import (
     absent,
     categories,
     contexts_of,
+    finite,
     judges_of,
     marks,
     name_panel,
@@ -64,11 +65,11 @@ def draw_ranking(rows: pd.DataFrame) -> Figure:
     shown = [condition for condition in CONDITIONS if (rows["condition"] == condition).any()]
     rows = rows.assign(x=rows["condition"].map(shown.index).astype(float))
     judges, contexts = judges_of(rows), contexts_of(rows)
-    least = min(0.0, float(rows.loc[rows["quantity"] == TAU, ["value", "ci_low"]].min(axis=None)))
+    least = min(0.0, *finite(rows[rows["quantity"] == TAU], "value", "ci_low"))
     figure, panels = sheet(TITLE, len(contexts), 2, height=2.5, width=9.2)
     for line, (name, cell) in zip(panels, contexts, strict=True):
         of = {quantity: rows_of_one for quantity, rows_of_one in cell.groupby("quantity")}
-        marks(line[0], of[TAU], judges, (least - 0.02, 1.02))
+        marks(line[0], of[TAU], judges, (least - 0.03, 1.06))
         _changes(line[1], of[LOW], of[HIGH], judges)
         for axes, quantity in zip(line, (TAU, LOW), strict=True):
             _frame(axes, of[quantity], shown, judges)
@@ -76,7 +77,7 @@ def draw_ranking(rows: pd.DataFrame) -> Figure:
         line[1].set_ylabel("share of prompts whose\nbest candidate changes", fontsize=8)
         name_panel(line[0], name.replace("\n", ", "))
     legend(figure, [*judge_keys(judges), _box_key(), *paper_keys(rows, judges), *gate_keys(rows)])
-    say_below(figure, "Floors: any two sets of orders rank differently by chance. Read the first column beside them.")
+    say_below(figure, "Any two sets of orders rank differently by chance: read the others beside the floors.")
     return figure
 
 
@@ -84,7 +85,7 @@ def _frame(axes: Axes, cell: pd.DataFrame, shown: Sequence[str], judges: Sequenc
     for x, condition in enumerate(shown):
         paper_column(axes, x, cell[cell["condition"] == condition], judges)
         if condition in FLOORS:
-            axes.axvspan(x - 0.5, x + 0.5, color="#f4f4f4", lw=0, zorder=0)
+            axes.axvspan(x - 0.5, x + 0.5, color="#f4f4f4", lw=0, zorder=-1)
     categories(axes, [CONDITIONS[condition] for condition in shown])
     names_below(axes, "", cell)
 
@@ -105,7 +106,7 @@ def _changes(axes: Axes, low: pd.DataFrame, high: pd.DataFrame, judges: Sequence
         axes.bar(x, height, 0.07, row["value"], color=NOISE, edgecolor=colour, lw=0.8, zorder=3)
         middle = row["value"] + height / 2
         axes.plot(x, middle, marker_of(judges, row["judge"]), color=colour, ms=5, clip_on=False, zorder=4)
-    axes.set_ylim(-0.02, 1.02)
+    axes.set_ylim(-0.03, 1.06)
 
 
 def _box_key() -> Key:

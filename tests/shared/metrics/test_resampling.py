@@ -168,7 +168,7 @@ def test_degenerate_signed_effects():
 
 @pytest.mark.parametrize("n", [12, 25])
 def test_signed_effects_near_0_are_covered(n):
-    # Every result that n documents of one row can give: so many up, so many down, weighted by its probability.
+    # Every result that n documents of one row can give, so many up, so many down, by its probability.
     moved = [(up, down) for up in range(n + 1) for down in range(n + 1 - up)]
     ends = [
         signed_interval([1] * up + [-1] * down + [0] * (n - up - down), np.arange(n), rng(), QUICK)

@@ -42,6 +42,14 @@ def test_a_document_that_lacks_one_of_them_or_has_samples_keeps_what_it_has(tmp_
     ("rows", "told"),
     [
         ([("d1", "A", "one")], r"no text of 'B'; there are: A$"),
+        (
+            [("d1", "A", "one"), ("d1", "A", "one"), ("d1", "A", "two"), ("d1", "B", "b")],
+            r"1 problem with candidates: said.jsonl:3: another text of 'A' for document 'd1'",
+        ),
+        (
+            [("d-1", "A", "one"), ("d-1", "B", "two")],
+            r"no document of said.jsonl is known: its ids are like 'd-1', the documents' like 'd1'",
+        ),
         ([("d1", "A", "one"), ("d1", "B", " ")], r"said.jsonl:2: text \(column 'said'\) is empty"),
         ([("d1", "", "one")], r"said.jsonl:1: system \(column 'by'\) is empty"),
         (["{"], r"1 problem with candidates: said.jsonl:1: not JSON"),
@@ -50,6 +58,12 @@ def test_a_document_that_lacks_one_of_them_or_has_samples_keeps_what_it_has(tmp_
 def test_bad_candidates_are_named(tmp_path, rows, told):
     with pytest.raises(DocumentError, match=told):
         with_candidates([document("d1")], candidates(tmp_path, rows), tmp_path)
+
+
+def test_a_number_is_an_id_as_in_documents(tmp_path):
+    settings = candidates(tmp_path, [(7, "A", "one"), (7, "B", "two")])
+    [found] = with_candidates([document("7")], settings, tmp_path)
+    assert found.samples == ("one", "two")
 
 
 def test_an_absent_file_is_named(tmp_path):

@@ -6,7 +6,15 @@ import pytest
 from statsmodels.stats.multitest import multipletests
 
 from shared.metrics.resampling import Inference
-from studies.rationalization_probes.causal import DRIFT, OUTCOMES, POOLED, causal, invariance, pooled
+from studies.rationalization_probes.causal import (
+    DRIFT,
+    OUTCOMES,
+    POOLED,
+    causal,
+    invariance,
+    pooled,
+    resting,
+)
 from studies.rationalization_probes.metrics import FAMILY_PROBES, cue_effects
 from studies.rationalization_probes.rationales import drift_above_floor
 from studies.rationalization_probes.rows import COLUMNS, frame
@@ -185,6 +193,46 @@ def test_noise_alone_leaves_both_shifts_at_zero():
     for shift in ("outcome_shift", "rationale_shift"):
         assert found.loc[shift, "ci_low"] < 0 < found.loc[shift, "ci_high"]
         assert abs(found.loc[shift, "value"]) < 0.1
+
+
+def shifts_of(judgements: pd.DataFrame) -> pd.DataFrame:
+    found = cue_effects(judgements, np.random.default_rng(1), Inference(resamples=200, permutations=100))
+    return found[(found["quantity"] == "cue_effect") & (found["condition"] == POOLED)].set_index("judge")
+
+
+def test_the_floor_is_one_answer_an_item_whose_copies_do_not_cancel():
+    # A forced choice that, without a cue, turns from one candidate to the other. Copies for Truth (carrier 1)
+    # and Flip (carrier 2) add up to 0: at most a third of each turn was left.
+    rows = [told(f"d{i}", said, "plain", probe) for i in range(8) for probe, said in TURNS.items()]
+    floor = resting(pd.DataFrame(rows))
+    standing = floor[floor["probe"] == POOLED]
+    assert len(standing) == 8 and set(floor["probe"]) == {"blind", POOLED}
+    found = shifts_of(floor).loc["judge"]
+    # +1 where the drawn carrier is 2, -1 where it is 1.
+    assert found["value"] == (2 * (standing["carrier"] == 2) - 1).mean() and found["n_trials"] == 8
+    assert set(standing["carrier"]) == {1, 2}
+
+
+TURNS = {"blind": "1", "empty": "2", "truth": "1", "flip": "2", "placebo": "2"}
+
+
+def test_a_judge_that_tosses_a_coin_lies_within_its_floor():
+    # A hundred such judges of 25 documents. What the figure draws: the farther end of the floor's interval.
+    rng = np.random.default_rng(4)
+    rows = [
+        {**told(f"d{i}", str(rng.choice(["1", "2"])), "plain", probe), "judge": f"judge {judge}"}
+        for judge in range(100)
+        for i in range(25)
+        for probe in TURNS
+    ]
+    tossed = pd.DataFrame(rows)
+    shift, floor = shifts_of(pooled(tossed))["value"], shifts_of(resting(tossed))
+    ground = floor[["ci_low", "ci_high"]].abs().max(axis=1)
+    assert (shift.abs() <= ground).mean() >= 0.9
+    # Nor would one cue alone, which is a single answer as the floor is, leave it much more often.
+    alone = cue_effects(tossed[tossed["probe"].isin(["blind", "placebo"])], rng, QUICK)
+    alone = alone[alone["quantity"] == "cue_effect"].set_index("judge")["value"]
+    assert (alone.abs() <= ground).mean() >= 0.9
 
 
 def test_other_kinds_are_not_pooled():

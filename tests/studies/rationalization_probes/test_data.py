@@ -429,6 +429,18 @@ def test_a_question_of_a_documents_id_is_refused(checkout, section):
         build(section.model_copy(update={"questions": asked, "sets": sets}), checkout, SEED)
 
 
+def test_a_set_of_no_items_needs_no_texts(checkout, section):
+    # Two paraphrases alone: no summary to make extracts beside, and no question is read.
+    row = {"id": "mine", "text": "word. " * 400, "paraphrase_1": "Words.", "paraphrase_2": "Some words."}
+    (checkout / "texts.jsonl").write_text(json.dumps(row))
+    none = section.sets["equal"].model_copy(update={"items": 0})
+    sets = {"equal": section.sets["equal"]} | dict.fromkeys(("extractive", "samples", "qa_equal"), none)
+    absent = section.questions.model_copy(update={"source": "external", "path": "absent.jsonl"})
+    external = with_documents(section, source="external", path="texts.jsonl")
+    items, _ = build(external.model_copy(update={"sets": sets, "questions": absent}), checkout, SEED)
+    assert set(items["kind"]) == {"equal", "damage"}  # the gate's ladder is borrowed
+
+
 def test_external_texts_with_summaries_borrow_the_ladder(checkout, section):
     row = {"id": "mine", "text": "word. " * 400, "summary": "Words."}
     (checkout / "texts.jsonl").write_text(json.dumps(row))

@@ -9,6 +9,7 @@ from studies.rationalization_probes.params import Scheme
 from studies.rationalization_probes.protocols import POINTWISE, Protocols
 from studies.rationalization_probes.tasks import ANSWERS
 from tests.studies.rationalization_probes.support import (
+    attacked,
     item,
     items,
     notes,
@@ -43,7 +44,7 @@ def responses(**steps) -> pd.DataFrame:
 def read(scheme="baseline", order="12", reveal=False, kind="equal", **steps) -> list[dict]:
     given = {step: (v, "stop") if isinstance(v, str) else v for step, v in steps.items()}
     asked = trials(scheme, order, reveal, kind)
-    return judgements(asked, responses(**given), TEXTS, params()).to_dict("records")
+    return judgements(asked, responses(**given), TEXTS, attacked(), params()).to_dict("records")
 
 
 @pytest.mark.parametrize(
@@ -132,6 +133,7 @@ def test_reveal_and_control_are_read_apart():
             control=("hm", "stop"),
         ),
         TEXTS,
+        attacked(),
         params(),
     )
     assert rows["stage"].tolist() == ["first", "reveal", "control"]
@@ -141,7 +143,7 @@ def test_reveal_and_control_are_read_apart():
 
 def test_no_trial_is_dropped():
     both = pd.concat([trials(), trials("scot").assign(trial="other")])
-    table = judgements(both, responses(), TEXTS, params())
+    table = judgements(both, responses(), TEXTS, attacked(), params())
     assert table["trial"].tolist() == ["t", "other"]
     assert table["status"].tolist() == ["failed", "failed"]
 
@@ -272,10 +274,26 @@ def test_an_answer_that_follows_its_schema_is_always_read(scheme, kind):
         step: (obedient(step, request), "stop")
         for step, request in zip(transcript.steps, transcript.requests, strict=True)
     }
-    table = judgements(trials(scheme, reveal=reveal, kind=kind), responses(**told), TEXTS, params())
+    table = judgements(
+        trials(scheme, reveal=reveal, kind=kind), responses(**told), TEXTS, attacked(), params()
+    )
     rows = table.to_dict("records")
     assert [row["stage"] for row in rows] == (["first", "reveal", "control"] if reveal else ["first"])
     assert {row["status"] for row in rows} == {"ok"}
     # the least of each: the first verdict that is allowed, or scores of 1 for both
     assert {row["verdict"] for row in rows} == {"1" if scheme in ("baseline", "forced") else "tie"}
     assert rows[0]["rationale"] == (None if scheme == "pointwise" else "words")
+
+
+def test_quotes_of_an_attacked_answer_are_sought_in_what_was_shown():
+    # Candidate 1 was rewritten: its own words were not shown, the longer ones were. 8 quotes each.
+    asked = trials("pbp_once", kind="qa_equal").assign(probe="verbosity")
+    longer = {"item": item()["item"], "probe": "verbosity", "carrier": 1, "status": "ok"}
+    attacks = attacked({**longer, "text": "A ferry, of all things, opened in May."})
+    found = {}
+    for quote in ("A ferry opened in May", "A ferry, of all things", "In May a ferry line"):
+        said = notes(quote, ANSWERS.shown), scores(4, 2, ANSWERS.shown)
+        answers = responses(notes=(said[0], "stop"), score=(said[1], "stop"))
+        [row] = judgements(asked, answers, TEXTS, attacks, params()).to_dict("records")
+        found[quote] = row["spans_found"], row["spans_quoted"]
+    assert list(found.values()) == [(0, 8), (8, 8), (8, 8)]

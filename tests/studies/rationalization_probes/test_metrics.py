@@ -560,7 +560,7 @@ def test_a_judge_that_never_moves():
 
 
 def test_a_movement_has_one_interval_wherever_it_stands():
-    # The cue's effect is the shift to the favoured side, LDS the same cut off at 0. One of 4 moved out of Tie,
+    # The effect of a cue is the shift to the favoured side, LDS the same cut off at 0. One of 4 left Tie,
     # so that TS is 0; Wilson's limit for 0 of 4, z^2 / (4 + z^2) = 0.490, is above the shift's upper end.
     alone = susceptibility(small(), rng(), QUICK)
     more = pd.concat([small(), small().assign(probe=small()["probe"].replace("truth", "flip"))])

@@ -101,6 +101,11 @@ def test_tests_say_whether_they_are_corrected(page):
     assert "MDE, one test at alpha" in page["cue_effects"]
 
 
+def test_the_floors_that_a_page_explains_stand_in_it(page):
+    assert "The floor is what comes without a cue" in page["invariance"]
+    assert "| without a cue: floor [interval]" in page["invariance"]
+
+
 def test_a_ratio_has_its_floor_and_no_test(page):
     truth = page["table_03_truth"]
     assert "| an empty label line [interval]" in truth and "floor" not in truth

@@ -174,6 +174,19 @@ def test_kinds_and_levels_are_gathered_over_the_sets(document):
     assert section.levels("equal") == section.levels("qa_damage") == []
 
 
+def test_a_set_of_no_items_asks_for_nothing(document):
+    sets = document[NAME]["sets"]
+    left_out = {"items": 0, "schemes": ["scot_no_conciseness"]}
+    document[NAME]["sets"] = {
+        "equal": sets["equal"] | {"schemes": ["scot"]},
+        "qa_damage": sets["damage"] | {"kind": "qa_damage", "levels": [1, 3]} | left_out,
+    }
+    set_to(document, "weights", {"accuracy": 0, "completeness": 0, "conciseness": 1, "fluency": 0})
+    section = parse_section(document, NAME, Section, parse_common(document))
+    assert section.kinds() == ["equal"] and section.levels("qa_damage") == []
+    assert list(section.asked()) == ["equal"]
+
+
 def test_a_pinned_hub_data_set_is_accepted(document):
     set_to(document, "documents.source", "hub")
     set_to(document, "documents.hub", {"dataset": "a/b", "revision": "0" * 40, "split": "test"})

@@ -98,7 +98,7 @@ def effects(tmp_path, monkeypatch):
         pairs, out = many(kind), tmp_path / "judge.parquet"
         trials = design(pairs, attacks, section, seed=1)
         stage.ask_judge(None, "judge", with_texts(trials, pairs, attacks), Protocols(section, True).run, out)
-        read = judgements(trials, pd.read_parquet(out), pairs.set_index("item"), section)
+        read = judgements(trials, pd.read_parquet(out), pairs.set_index("item"), attacked(), section)
         assert set(read["status"]) == {"ok"}
         found = cue_effects(read.assign(judge="judge"), np.random.default_rng(1), INFERENCE)
         return found[found["quantity"] == "cue_effect"].set_index("condition")

@@ -1,4 +1,4 @@
-"""Tables of planted judges, as the stage ``tables`` makes them, for the figures that draw them: for tests only."""
+"""Tables of planted judges, as the stage ``tables`` makes them, for figures and pages: for tests only."""
 
 from __future__ import annotations
 
@@ -76,5 +76,7 @@ def _criteria_arm(items: pd.DataFrame, judge: str, strength: float, rng: np.rand
 
 def tables(rows: pd.DataFrame, inference: Inference = QUICK) -> dict[str, pd.DataFrame]:
     """Every table of these judgements."""
-    params: Any = SimpleNamespace(calibration=Calibration(items=4, repeats=5), budget=Budget(position_effect=0.05))
+    params: Any = SimpleNamespace(
+        calibration=Calibration(items=4, repeats=5), budget=Budget(position_effect=0.05)
+    )
     return dict(all_tables(Study(rows, inference, 1, "smoke"), params))
