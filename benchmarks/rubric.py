@@ -55,9 +55,9 @@ def cached_share() -> Measured:
 def _requests() -> Iterator[Request]:
     common, section = load(STUDY, Section)
     wanted = {"main": SCORE_ITEMS, "criteria": CRITERIA_ITEMS}
+    own = {"k": None, "datasets": ["embedded"], "strategies": ["balanced", "fixed"]}
     sets = {
-        name: section.sets[name].model_copy(update={"items": count, "k": None, "datasets": ["embedded"]})
-        for name, count in wanted.items()
+        name: section.sets[name].model_copy(update={"items": count, **own}) for name, count in wanted.items()
     }
     data = {
         name: chosen.model_copy(update={"items": None if name == "embedded" else 0})

@@ -33,6 +33,7 @@ from studies.rubric_position_bias.drawing import (
     limits,
     name_panel,
     names_below,
+    on_the_undefined,
     paper_key,
     say_below,
     sheet,
@@ -84,7 +85,7 @@ def draw_curves(rows: pd.DataFrame) -> Figure:
     judges, contexts = judges_of(rows), contexts_of(rows)
     width = max(WIDTH, AXIS_WIDTH + COLUMN_WIDTH * len(judges))
     figure, panels = sheet(CURVE, len(contexts), len(judges), height=2.1, width=width, sharey="row")
-    bounds = [limits(cell, least=0.1) for _, cell in contexts]
+    bounds = [limits(cell) for _, cell in contexts]
     for line, (name, cell), ends in zip(panels, contexts, bounds, strict=True):
         for axes, judge in zip(line, judges, strict=True):
             mine = cell[cell["judge"] == judge]
@@ -92,10 +93,12 @@ def draw_curves(rows: pd.DataFrame) -> Figure:
                 axes.set_axis_off()
                 continue
             _curves(axes, mine, ends)
+            names_below(axes, "\n".join(["orders, k", *_undefined(mine)]), mine)
             axes.set_title("\n".join(textwrap.wrap(judge, 26)), fontsize=8)
         line[0].set_ylabel(f"{name}\nPearson's r", fontsize=8)
-    cut = next((cut_key(cell, ends) for (_, cell), ends in zip(contexts, bounds, strict=True)), [])
-    legend(figure, [*_strategy_keys(rows), *cut, *gate_keys(rows)])
+    cuts = (cut_key(cell, ends) for (_, cell), ends in zip(contexts, bounds, strict=True))
+    legend(figure, [*_strategy_keys(rows), *next(filter(None, cuts), []), *gate_keys(rows)])
+    say_below(figure, "\n".join(on_the_undefined(rows)))
     return figure
 
 
@@ -103,13 +106,10 @@ def _curves(axes: Axes, rows: pd.DataFrame, bounds: tuple[float, float]) -> None
     """One judge's curves; strategies stand a little apart so that their intervals can be seen."""
     for strategy in STRATEGIES:
         _curve(axes, rows[rows["condition"] == strategy], strategy, bounds)
-    if rows["value"].isna().all():
-        axes.text(rows["k"].mean(), sum(bounds) / 2, NOT_AVAILABLE, ha="center", color=GREY, fontsize=8)
     axes.set_xlim(0.4, rows["k"].max() + 0.6)
     axes.set_ylim(*bounds)
     axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
     axes.tick_params(labelsize=SMALL)
-    names_below(axes, "orders, k", rows)
     ground(axes, rows["gate"])
 
 
@@ -125,6 +125,13 @@ def _curve(axes: Axes, rows: pd.DataFrame, strategy: str, bounds: tuple[float, f
     axes.vlines(x, rows["ci_low"], rows["ci_high"], color=colour, lw=0.6, zorder=1)
     for row in rows_of(rows):
         cut_ends(axes, row["k"] + line.shift, row, bounds)
+
+
+def _undefined(rows: pd.DataFrame) -> list[str]:
+    """Which strategies have no value at any k."""
+    known = rows["value"].notna().groupby(rows["condition"]).any()
+    lacking = [name.capitalize() for name in STRATEGIES if not known.get(name, default=True)]
+    return [f"{NOT_AVAILABLE}: {', '.join(lacking)}"] if lacking else []
 
 
 def _strategy_keys(rows: pd.DataFrame) -> list[Key]:
@@ -157,25 +164,34 @@ def draw_shares(rows: pd.DataFrame) -> Figure:
     Returns
     -------
     Figure
-        A panel for each setting. Grey where a cell of the mean has not passed the gate.
+        A panel for each setting; n/a where Balanced gains nothing. Grey where a cell of the mean has not
+        passed the gate.
     """
-    pooled = rows[(rows["quantity"] == "gain_share") & ~rows["judge"].isin(judges_of(rows))]
-    if pooled.empty:
+    shares = rows[rows["quantity"] == "gain_share"]
+    single = shares["judge"].isin(judges_of(rows))
+    if single.all():
         return absent(SHARE)
-    contexts = contexts_of(pooled)
+    contexts = [(name, _gated(cell, shares[single])) for name, cell in contexts_of(shares[~single])]
     figure, panels = sheet(SHARE, len(contexts), height=2.4)
     for axes, (name, cell) in zip(panels[:, 0], contexts, strict=True):
-        own = rows[rows["judge"].isin(judges_of(rows)) & (rows["setting"] == cell["setting"].iloc[0])]
-        _shares(axes, cell.assign(gate=least_gate(own["gate"])))
-        axes.set_xlabel(f"orders, k\n{_rests_on(cell)}", fontsize=8)
+        _shares(axes, cell)
+        axes.set_xlabel("\n".join(["orders, k", *_undefined(cell), _rests_on(cell)]), fontsize=8)
         axes.set_ylabel("share of the gain\nfrom k = 1 to all", fontsize=8)
         name_panel(axes, name)
-    pooled = pooled.assign(gate=least_gate(rows.loc[rows["judge"].isin(judges_of(rows)), "gate"]))
-    keys = [*_strategy_keys(pooled), *cut_key(pooled, SHARE_BOUNDS), *gate_keys(pooled)]
-    if pooled["published"].notna().any():
-        keys.append(paper_key(_printed(pooled[pooled["published"].notna()])))
-    legend(figure, keys)
+    drawn = pd.concat([cell for _, cell in contexts])
+    legend(figure, [*_strategy_keys(drawn), *cut_key(drawn, SHARE_BOUNDS), *_paper(drawn), *gate_keys(drawn)])
+    lacking = [NO_GAIN] if drawn["value"].isna().any() else []
+    say_below(figure, "\n".join([*lacking, *on_the_undefined(drawn)]))
     return figure
+
+
+NO_GAIN = "n/a: Balanced gains nothing from k = 1 to all its orders, and of no gain there is no share."
+
+
+def _gated(cell: pd.DataFrame, single: pd.DataFrame) -> pd.DataFrame:
+    """A mean's rows, with the worst gate of the cells that it is of."""
+    alike = (single[["setting", "scale", "size"]] == cell[["setting", "scale", "size"]].iloc[0]).all(axis=1)
+    return cell.assign(gate=least_gate(single.loc[alike, "gate"]))
 
 
 def _rests_on(cell: pd.DataFrame) -> str:
@@ -186,13 +202,15 @@ def _rests_on(cell: pd.DataFrame) -> str:
     return ", ".join([of, sources, *few])
 
 
-def _printed(rows: pd.DataFrame) -> str:
-    """Of which strategies and numbers of orders the paper's numbers are."""
-    found = rows.sort_values("k").groupby("condition", sort=False)["k"].unique()
-    told = [
-        f"{str(name).capitalize()} at k = {', '.join(f'{k:.0f}' for k in ks)}" for name, ks in found.items()
-    ]
-    return f"paper: {'; '.join(told)}"
+def _paper(rows: pd.DataFrame) -> list[Key]:
+    """The paper's ring, with the strategies and numbers of orders that it prints."""
+    printed = rows[rows["published"].notna()].sort_values("k")
+    if printed.empty:
+        return []
+    found = printed.groupby("condition", sort=False)["k"].unique()
+    numbers = {str(name): ", ".join(f"{k:.0f}" for k in ks) for name, ks in found.items()}
+    told = "; ".join(f"{name.capitalize()} at k = {ks}" for name, ks in numbers.items())
+    return [paper_key(f"paper: {told}")]
 
 
 def _shares(axes: Axes, rows: pd.DataFrame) -> None:
@@ -224,7 +242,7 @@ def draw_gain(rows: pd.DataFrame) -> Figure:
         return absent(GAIN)
     judges, datasets = judges_of(cells), datasets_of(cells)
     columns = min(3, len(datasets))
-    bounds = limits(cells, 0.0, least=0.02)
+    bounds = limits(cells, 0.0)
     figure, panels = sheet(GAIN, ceil(len(datasets) / columns), columns, height=2.5, sharex=True, sharey=True)
     panels[0, 0].set_xlim(0, 1.1 * max(0.05, float(cells["v"].max())))
     for axes, dataset in zip(panels.flat, datasets, strict=False):
@@ -237,7 +255,7 @@ def draw_gain(rows: pd.DataFrame) -> Figure:
     for axes in panels[:, 0]:
         axes.set_ylabel("r of Balanced less r of Fixed", fontsize=8)
     legend(figure, [*judge_keys(judges), *cut_key(cells, bounds), *gate_keys(cells)])
-    say_below(figure, _together(rows))
+    say_below(figure, "\n".join([_together(rows), *on_the_undefined(cells)]))
     return figure
 
 

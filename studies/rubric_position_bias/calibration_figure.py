@@ -22,9 +22,10 @@ from studies.rubric_position_bias.drawing import (
     marks,
     name_panel,
     names_below,
+    on_the_undefined,
     say_below,
     sheet,
-    why_undefined,
+    width_of,
 )
 
 TITLE = "What a correction for position is worth, beside averaging over orders"
@@ -69,8 +70,9 @@ def draw_calibration(rows: pd.DataFrame) -> Figure:
     rows = rows.assign(x=rows["condition"].map(list(NAMES).index).astype(float))
     judges, datasets = judges_of(rows), datasets_of(rows)
     r, shares = (rows[rows["quantity"] == quantity] for quantity in (R, SHARE))
-    bounds = limits(r, least=0.1)
-    figure, panels = sheet(TITLE, 2 * len(datasets), height=1.9)
+    bounds = limits(r)
+    width = width_of(1, len(NAMES), judges)
+    figure, panels = sheet(TITLE, 2 * len(datasets), height=1.9, width=width)
     for number, dataset in enumerate(datasets):
         upper, lower = panels[2 * number : 2 * number + 2, 0]
         marks(upper, r[r["dataset"] == dataset], judges, bounds)
@@ -85,7 +87,7 @@ def draw_calibration(rows: pd.DataFrame) -> Figure:
             lower.axhline(line, color=GREY, lw=0.8, zorder=1)
     cut = cut_key(r, bounds) or cut_key(shares, SHARE_BOUNDS)
     legend(figure, [*judge_keys(judges), *cut, *gate_keys(rows)])
-    say_below(figure, "\n".join([HELD_OUT, *why_undefined(rows)]))
+    say_below(figure, "\n".join([HELD_OUT, *on_the_undefined(rows)]))
     return figure
 
 

@@ -27,11 +27,6 @@ WITHOUT_A_ROW: Mapping[str, str] = {
     "049": "counts tests; `friedman` tells each test's p and Holm's",
     "060": "counts tests; `lr_shares` tells each test's p",
     "082": "counts judges whose bias is flat, which is not defined; `sd_alpha_difference` tells how flat",
-    "083": "the table of agreement is at temperature 0, at which a greedy judge's other score can't be seen",
-    "084": "as 083: an agreement at another temperature",
-    "085": "the table of positions is of no reasoning effort; `temperature` tells sd(alpha) by effort",
-    "086": "as 085",
-    "087": "as 085",
     "117": "the paper's GPU time; how long a run takes here depends on the machine",
 }
 """Results of the paper that no row of a table is about, and why."""
@@ -185,7 +180,7 @@ def _printed(id: str) -> tuple[float, float]:
 def _statements() -> dict[str, list[Statement]]:
     """All statements that stand beside rows, by quantity."""
     found: dict[str, list[Statement]] = {}
-    for part in (_of_position, _of_agreement, _of_curves, _of_ranking, _of_the_logit):
+    for part in (_of_position, _of_agreement, _of_curves, _of_ranking, _of_the_logit, _of_temperature):
         for statement in part():
             for quantity in statement.quantities:
                 found.setdefault(quantity, []).append(statement)
@@ -217,6 +212,16 @@ def _of_agreement() -> Iterator[Statement]:
     yield Statement("017", ("pearson_cells_above_0",), {**score, "condition": fixed})
     yield Statement("052", ("pearson_cells_above_0",), {**criteria, "condition": fixed})
     yield Statement("054", extremes, {**criteria, "condition": random}, limit="difference")
+
+
+def _of_temperature() -> Iterator[Statement]:
+    """Finding 11."""
+    heat = {"table": "temperature", "dataset": "hanna", "condition": "balanced", **_main("temperature")}
+    for number, temperature in (("083", 0.0), ("084", 1.0)):
+        yield Statement(number, ("pearson",), {**heat, "temperature": temperature}, judge="qwen3_5_9b")
+    thought = {"table": "temperature", "dataset": "hanna", **_main("effort")}
+    for number, effort in (("085", "low"), ("086", "medium"), ("087", "high")):
+        yield Statement(number, ("chi_square",), {**thought, "effort": effort}, judge="gpt_oss_20b")
 
 
 def _of_curves() -> Iterator[Statement]:

@@ -88,7 +88,7 @@ def _reach(cell: pd.DataFrame) -> float:
     """How far from 0 a line of panels goes."""
     shown = (_centred(one) for _, one in cell.groupby("criterion"))
     ends = [abs(end) for means in shown for end in finite(means, "value", "null_low", "null_high")]
-    return max(0.1, *(1.15 * end for end in ends))
+    return max([0.1, *(1.15 * end for end in ends)])
 
 
 def _criterion(axes: Axes, cell: pd.DataFrame, reach: float) -> None:

@@ -47,6 +47,9 @@ DATASET_NAMES: Mapping[str, str] = {
 MEAN = "*"
 """The mark of a mean over judges and data sets."""
 
+PANEL_WIDTH, AXIS_WIDTH, MARK_WIDTH = 3.9, 0.8, 0.1
+"""In inches: one of several panels side by side, what stands left of it, a mark."""
+
 SMALL = 7
 """Size of the text below and beside panels, in points."""
 
@@ -122,6 +125,12 @@ def sheet(
     return figure, figure.subplots(rows, columns, squeeze=False, **shared)
 
 
+def width_of(columns: int, categories: int, judges: Sequence[str]) -> float:
+    """How wide a figure must be for the marks in its panels not to touch, in inches."""
+    panel = max(PANEL_WIDTH, MARK_WIDTH * categories * len(judges) / OURS_WIDTH)
+    return max(WIDTH, columns * (panel + AXIS_WIDTH))
+
+
 def absent(title: str) -> Figure:
     """The figure of a table that has no rows for it."""
     return not_run(*canvas(title, 2.4))
@@ -138,7 +147,7 @@ def name_panel(axes: Axes, name: str) -> None:
     axes.set_title(name, fontsize=9)
 
 
-def limits(rows: pd.DataFrame, *extra: float, least: float = 0.0) -> tuple[float, float]:
+def limits(rows: pd.DataFrame, *extra: float, least: float = 0.1) -> tuple[float, float]:
     """The ends of an axis: all values and ranges without bias; of intervals as much again on either side.
 
     One interval of few sources can be many times as long as what there is to see: it is cut (`marks` says
@@ -148,10 +157,10 @@ def limits(rows: pd.DataFrame, *extra: float, least: float = 0.0) -> tuple[float
     if not shown:
         return 0.0, 1.0
     low, high = min(shown), max(shown)
-    reach = max(high - low, least, 1e-6)
+    reach = max(high - low, least)
     ends = finite(rows, "ci_low", "ci_high")
     low, high = max(min([low, *ends]), low - reach), min(max([high, *ends]), high + reach)
-    spare = 0.06 * max(high - low, least, 1e-6)
+    spare = max(0.06 * (high - low), (least - (high - low)) / 2)
     return low - spare, high + spare
 
 
@@ -202,6 +211,9 @@ def marks(
         if joined and len(mine):
             axes.plot(mine["x"], mine["value"], color=ink(mine["gate"].iloc[0]), lw=0.6, zorder=2)
         for row in rows_of(mine):
+            if pd.isna(row["value"]):
+                _undefined(axes, row, bounds[0])
+                continue
             marker = MEAN if judge == ALL else marker_of(judges, judge)
             mark(axes, row["x"], row, marker, bounds, _beside(bounds))
     axes.set_ylim(*bounds)
@@ -211,6 +223,14 @@ def least_gate(gates: Iterable[str]) -> str:
     """The gate of a mean: passed only where all that it is of have passed."""
     found = set(gates)
     return next((gate for gate in ("failed", "too few to tell", "not asked", "") if gate in found), "passed")
+
+
+def _undefined(axes: Axes, row: dict[str, Any], bottom: float) -> None:
+    """n/a, upright at the foot of the panel, where it is no wider than a mark."""
+    if row["gate"] == "failed":
+        hatch(axes, row["x"], 0.07)
+    place: dict[str, Any] = {"ha": "center", "va": "bottom", "rotation": 90}
+    axes.text(row["x"], bottom, f" {NOT_AVAILABLE}", color=GREY, fontsize=SMALL, **place)
 
 
 def _beside(bounds: tuple[float, float]) -> Beside:
@@ -312,16 +332,21 @@ def spread(n: int, width: float) -> Array:
 
 
 def say_below(figure: Figure, text: str) -> None:
-    """A line between the panels and the keys."""
-    [keys] = figure.legends
-    keys.set_title(text, FontProperties(size=8))
-    keys.set_alignment("left")
+    """Lines between the panels and the keys; nothing where there is nothing to say."""
+    if text:
+        [keys] = figure.legends
+        keys.set_title(text, FontProperties(size=8))
+        keys.set_alignment("left")
 
 
-def why_undefined(rows: pd.DataFrame) -> list[str]:
-    """What the notes of undefined values say of them, each once."""
+def on_the_undefined(rows: pd.DataFrame) -> list[str]:
+    """Why values are undefined, as their notes say it, each once; what a mark without an interval is."""
     notes = rows.loc[rows["value"].isna(), "note"].str.split("; ").explode()
-    return [note for note in notes.dropna().unique() if note.startswith(NOT_AVAILABLE)]
+    told = [note for note in notes.dropna().unique() if note.startswith(NOT_AVAILABLE)]
+    return [*told, *([NO_INTERVAL] if (rows["value"].notna() & rows["ci_low"].isna()).any() else [])]
+
+
+NO_INTERVAL = "A mark without a line has no interval: few sources, or undefined in too many resamples."
 
 
 # --- Keys -------------------------------------------------------------------------------------------
@@ -339,9 +364,8 @@ def cut_key(rows: pd.DataFrame, bounds: tuple[float, float]) -> list[Key]:
     ends = rows.loc[rows["value"].notna(), ["value", "ci_low", "ci_high"]]
     if not ((ends < bounds[0]) | (ends > bounds[1])).any(axis=None):
         return []
-    return [
-        Line2D([], [], color=GREY, lw=1.1, marker=MarkerStyle(CARETUP), ms=5, label="goes on beyond the axis")
-    ]
+    arrow = MarkerStyle(CARETUP)
+    return [Line2D([], [], color=GREY, lw=1.1, marker=arrow, ms=5, label="goes on beyond the axis")]
 
 
 def paper_key(told: str) -> Key:

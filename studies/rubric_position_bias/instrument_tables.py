@@ -7,9 +7,9 @@ from typing import Any
 
 import pandas as pd
 
-from shared.frames import cells
 from shared.judge.records import STATUSES
 from shared.metrics.resampling import rate_interval
+from studies.rubric_position_bias.grid import cells
 from studies.rubric_position_bias.levels import SIZES
 from studies.rubric_position_bias.orders import balanced, neighbour_imbalance
 from studies.rubric_position_bias.results import Study
@@ -22,11 +22,13 @@ def answer_rows(study: Study) -> Iterator[dict[str, Any]]:
 
     A trial of several criteria counts once; two strategies that show one order are two trials, one answer.
     """
-    trials = study.judgements.drop_duplicates(["judge", "trial"])
+    rows = study.judgements[[*CELL, "trial", "item", "cluster", "status"]]
+    several = rows["setting"] == "criteria"
+    trials = pd.concat([rows[~several], rows[several].drop_duplicates(["judge", "trial"])])
     for names, cell in cells(trials, CELL):
         for status in STATUSES:
             hits = cell["status"] == status
-            rng = study.rng("answers", *names.values(), status)
+            rng = study.rng("answers", *map(str, names.values()), status)
             found = rate_interval(hits, cell["cluster"], rng, study.inference)
             yield {
                 "quantity": f"{status}_rate",

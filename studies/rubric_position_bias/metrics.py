@@ -298,19 +298,6 @@ def _one_hot(pool: Codes) -> npt.NDArray[np.float32]:
 # --- Intervals --------------------------------------------------------------------------------------
 
 
-def resample_weights(n_clusters: int, resamples: int, rng: np.random.Generator) -> Array:
-    """How often each cluster is drawn in each resample, with replacement; shape (resamples, clusters).
-
-    See Also
-    --------
-    shared.metrics.resampling.replicates : the same by multinomial counts; this one takes a third of the time.
-    """
-    drawn = rng.integers(n_clusters, size=(resamples, n_clusters))
-    drawn += np.arange(resamples)[:, None] * n_clusters
-    counts = np.bincount(drawn.ravel(), minlength=resamples * n_clusters)
-    return counts.reshape(resamples, n_clusters).astype(float)
-
-
 def interval(
     statistic: Statistic,
     sums: Array,
@@ -325,7 +312,7 @@ def interval(
     statistic : callable, (..., k) -> (...)
     sums : ndarray, shape (clusters, k)
     totals : ndarray, shape (resamples, k)
-        `resample_weights` times ``sums``.
+        `shared.metrics.resampling.resample_weights` times ``sums``.
     inference : Inference
     bounds : (float, float)
         The quantity's range.

@@ -18,7 +18,7 @@ from scipy import stats
 
 from shared.metrics.multiplicity import holm
 from shared.metrics.permutation import permutation_p
-from shared.metrics.resampling import Array, Estimate, Inference, named_generator
+from shared.metrics.resampling import Array, Estimate, Inference, named_generator, resample_weights
 from studies.rubric_position_bias.grid import CELL, Grid, cells, grid
 from studies.rubric_position_bias.metrics import (
     chi_square,
@@ -30,7 +30,6 @@ from studies.rubric_position_bias.metrics import (
     null_ratio,
     permutation_null,
     printed_v,
-    resample_weights,
     shares,
     v_of_counts,
 )

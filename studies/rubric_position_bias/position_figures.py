@@ -63,9 +63,8 @@ def draw_position(rows: pd.DataFrame) -> Figure:
     shares = rows[rows["quantity"] == "position_share"]
     shares = shares.assign(x=shares["condition"].str.removeprefix("place ").astype(float) - 1)
     bounds = (0.0, limits(shares, 0.0)[1])
-    ends = finite(
-        rows[rows["quantity"] == "direction"], "value", "ci_low", "ci_high", "null_low", "null_high"
-    )
+    directions = rows[rows["quantity"] == "direction"]
+    ends = finite(directions, "value", "ci_low", "ci_high", "null_low", "null_high")
     reach = 1.06 * max((abs(end) for end in ends), default=1.0)
     figure, panels = sheet(
         POSITION,

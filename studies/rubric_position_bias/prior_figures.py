@@ -27,11 +27,12 @@ from studies.rubric_position_bias.drawing import (
     marks,
     name_panel,
     names_below,
+    on_the_undefined,
     paper_column,
     paper_keys,
     say_below,
     sheet,
-    why_undefined,
+    width_of,
 )
 from studies.rubric_position_bias.params import EFFORTS, SCHEMES
 
@@ -127,8 +128,9 @@ def _figure(title: str, lines: Sequence[Line], base: str) -> Figure:
     papers = _beside_papers(lines)
     sd, moved = (rows[rows["quantity"] == quantity] for quantity in (SD, DIFFERENCE))
     bounds = (0.0, limits(sd, 0.0, *papers[["published", "paper_high"]].max().dropna())[1])
-    reach = limits(moved, 0.0, least=0.05)
-    figure, panels = sheet(title, len(lines), 2, height=2.1, width=9.2)
+    reach = limits(moved, 0.0)
+    width = width_of(2, max(len(line.levels) for line in lines), judges)
+    figure, panels = sheet(title, len(lines), 2, height=2.1, width=width)
     for (left, right), line in zip(panels, lines, strict=True):
         _panel(left, line, SD, judges, bounds)
         _panel(right, line, DIFFERENCE, judges, reach)
@@ -143,7 +145,7 @@ def _figure(title: str, lines: Sequence[Line], base: str) -> Figure:
     cut = cut_key(sd, bounds) or cut_key(moved, reach)
     own = [*judge_keys(judges), *_mean_key(lines)]
     legend(figure, [*own, *paper_keys(papers, judges), *cut, *gate_keys(rows)])
-    say_below(figure, "\n".join([SIZE_AND_NOISE, *why_undefined(rows)]))
+    say_below(figure, "\n".join([SIZE_AND_NOISE, *on_the_undefined(rows)]))
     return figure
 
 

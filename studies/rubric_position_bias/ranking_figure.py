@@ -27,6 +27,7 @@ from studies.rubric_position_bias.drawing import (
     say_below,
     sheet,
     slot,
+    width_of,
 )
 from studies.rubric_position_bias.ranking import HALVES, ONE
 
@@ -65,8 +66,9 @@ def draw_ranking(rows: pd.DataFrame) -> Figure:
     shown = [condition for condition in CONDITIONS if (rows["condition"] == condition).any()]
     rows = rows.assign(x=rows["condition"].map(shown.index).astype(float))
     judges, contexts = judges_of(rows), contexts_of(rows)
-    least = min(0.0, *finite(rows[rows["quantity"] == TAU], "value", "ci_low"))
-    figure, panels = sheet(TITLE, len(contexts), 2, height=2.5, width=9.2)
+    least = min([0.0, *finite(rows[rows["quantity"] == TAU], "value", "ci_low")])
+    width = width_of(2, len(shown), judges)
+    figure, panels = sheet(TITLE, len(contexts), 2, height=2.5, width=width)
     for line, (name, cell) in zip(panels, contexts, strict=True):
         of = {quantity: rows_of_one for quantity, rows_of_one in cell.groupby("quantity")}
         marks(line[0], of[TAU], judges, (least - 0.03, 1.06))

@@ -126,4 +126,16 @@ def _with_counterparts(name: str, rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _names(row: dict[str, Any]) -> dict[str, Any]:
-    return {name: row[name] for name in ("judge", "scheme", "condition", "dataset", "criterion", "size", "k")}
+    names = (
+        "judge",
+        "setting",
+        "scheme",
+        "condition",
+        "dataset",
+        "criterion",
+        "size",
+        "temperature",
+        "effort",
+        "k",
+    )
+    return {name: row[name] for name in names}

@@ -17,9 +17,9 @@ from shared.metrics.resampling import (
     from_replicates,
     named_generator,
     ratio,
+    resample_weights,
 )
 from studies.rubric_position_bias.grid import Codes, Grid, asked, cells, grid
-from studies.rubric_position_bias.metrics import resample_weights
 from studies.rubric_position_bias.orders import Strategy
 
 CELL = ("judge", "setting", "dataset", "rater", "scheme", "size", "temperature", "effort", "scale")

@@ -55,10 +55,24 @@ def _estimates(study: Study, params: Section) -> Iterator[tuple[str, pd.DataFram
     yield "ranking", ranking_rows(main, study.rng("ranking"), inference)
     yield "logit", logit_rows(main, study.rng("logit"), inference)
     yield "prompt_arms", arm_rows(every, inference)
-    yield "temperature", temperature_rows(every, inference)
+    yield "temperature", _by_temperature(study)
     yield "first_token", first_token_rows(main, study.rng("first_token"), inference)
     yield "calibration", calibration_rows(main, study.rng("calibration"), inference, params.calibration)
     yield "budget", budget_rows(main, study.rng("budget"), inference, params.budget)
+
+
+def _by_temperature(study: Study) -> pd.DataFrame:
+    """sd(alpha) over temperatures and efforts; beside it, of the same cells, the paper's chi-square and r."""
+    found = temperature_rows(study.judgements, study.inference)
+    if found.empty:
+        return found
+    rows = study.judgements
+    base = rows[(rows["setting"] == "score") & (rows["scheme"] == "base") & (rows["size"] == 5)]
+    base = base[base["strategy"] == "balanced"]
+    places = position_rows(base, study.rng("temperature", "position"), study.inference)
+    agreement = agreement_rows(base, study.rng("temperature", "agreement"), study.inference)
+    chi_square = places[places["quantity"].isin(["chi_square", "cramers_v"])].drop(columns="p_holm")
+    return pd.concat([found, chi_square, agreement[agreement["quantity"] == "pearson"]], ignore_index=True)
 
 
 def _of_several(claims: pd.DataFrame) -> pd.DataFrame:

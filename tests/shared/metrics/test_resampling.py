@@ -18,6 +18,7 @@ from shared.metrics.resampling import (
     rate_interval,
     ratio,
     replicates,
+    resample_weights,
     share,
     signed_interval,
     unanimous_interval,
@@ -53,7 +54,7 @@ def test_a_row_without_a_cluster_is_an_error():
 def test_replicates_are_a_loop_over_drawn_clusters():
     # The same weights, applied one resample and one cluster at a time.
     sums = np.array([[1.0, 1.0], [2.0, 0.0], [3.0, 3.0]])
-    weights = rng(7).multinomial(3, [1 / 3] * 3, size=50)
+    weights = resample_weights(3, 50, rng(7))
     looped = [sum(w * s[1] for w, s in zip(row, sums, strict=True)) / (row @ sums[:, 0]) for row in weights]
     assert replicates(share, sums, 50, rng(7)) == pytest.approx(looped)
 
@@ -263,3 +264,11 @@ def test_a_quantity_cut_off_at_0_has_no_interval_of_width_0():
     assert estimate.value == estimate.low == 0.0
     # Wilson's upper limit for 0 of 15: z^2 / (15 + z^2) = 3.841 / 18.841
     assert estimate.high == pytest.approx(3.8415 / 18.8415, abs=1e-4)
+
+
+def test_resamples_draw_as_many_clusters_as_there_are():
+    weights = resample_weights(7, 5000, np.random.default_rng(0))
+    assert (weights.sum(axis=1) == 7).all()
+    assert weights.mean(axis=0) == pytest.approx(np.ones(7), abs=0.07)
+    # Multinomial counts: variance 1 - 1/7.
+    assert weights.var(axis=0) == pytest.approx(np.full(7, 6 / 7), abs=0.1)

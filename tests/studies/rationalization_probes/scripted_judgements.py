@@ -133,7 +133,8 @@ def _answers(one: str, picked: str, probe: str, damaged: str) -> Iterator[dict[s
 
 
 def _pointwise(one: str, damaged: str) -> Iterator[dict[str, object]]:
-    given = {"1": {"factual_accuracy": 4, "completeness": 5}, "2": {"factual_accuracy": 3, "completeness": 5}}
+    rest = {"completeness": 5, "coherence_and_fluency": 5}
+    given = {"1": {"factual_accuracy": 4, **rest}, "2": {"factual_accuracy": 3, **rest}}
     for probe in ("blind", "truth"):
         yield judgement(one, "1", scheme="pointwise", probe=probe, scores=given)
     for order in ("12", "21"):

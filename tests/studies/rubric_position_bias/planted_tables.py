@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from types import SimpleNamespace
 from typing import Any
 
@@ -15,7 +16,7 @@ from studies.rubric_position_bias.results import Study
 from studies.rubric_position_bias.tables import all_tables
 from tests.studies.rubric_position_bias.planted import planted, planted_criteria, planted_items
 
-QUICK = Inference(resamples=200, permutations=199)
+QUICK = Inference(resamples=100, permutations=99)
 
 STRENGTHS = (0.7, -0.4, 0.1, 0.25, -0.15, 0.0, 1.2)
 """Of the judges' preference for later places, in log-odds from the middle place to the last."""
@@ -80,3 +81,30 @@ def tables(rows: pd.DataFrame, inference: Inference = QUICK) -> dict[str, pd.Dat
         calibration=Calibration(items=4, repeats=5), budget=Budget(position_effect=0.05)
     )
     return dict(all_tables(Study(rows, inference, 1, "smoke"), params))
+
+
+SEVEN = ("gpt_oss_20b", "gpt_oss_120b", "qwen35_9b", "qwen35_27b_instruct", "gemma_3_12b", "other", "last")
+
+
+@cache
+def two_judges() -> dict[str, pd.DataFrame]:
+    """Tables of two judges on two data sets, of whom the second fails the gate where options are shown."""
+    return tables(judgements(prompts=14))
+
+
+@cache
+def few() -> dict[str, pd.DataFrame]:
+    """Tables of one judge with too few sources, with reasoning efforts."""
+    return tables(judgements(("sound",), ("embedded",), prompts=6, efforts=("low", "high")))
+
+
+@cache
+def many() -> dict[str, pd.DataFrame]:
+    """One judge's tables under seven names."""
+    return {name: _renamed(rows) for name, rows in two_judges().items()}
+
+
+def _renamed(rows: pd.DataFrame) -> pd.DataFrame:
+    sound = rows[rows["judge"] == "sound"]
+    pooled = rows[rows["judge"].isin(["", "all"])]
+    return pd.concat([*(sound.assign(judge=judge) for judge in SEVEN), pooled], ignore_index=True)

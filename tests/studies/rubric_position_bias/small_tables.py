@@ -18,6 +18,7 @@ from tests.studies.rubric_position_bias.planted import planted, planted_criteria
 FEW = Inference(resamples=20, permutations=19, few_clusters=2)
 ALL = ("balanced", "random", "fixed")
 PRIOR = np.linspace(-0.5, 0.5, 5)
+HEAT: Any = [{"temperature": 1.0}, *({"effort": effort} for effort in ("low", "medium", "high"))]
 
 
 def judgements(judge: str = "smollm2_135m") -> pd.DataFrame:
@@ -29,6 +30,8 @@ def judgements(judge: str = "smollm2_135m") -> pd.DataFrame:
         scales = ("12345", "54321")[:arms]
         criteria = planted_criteria(items, planted_tables.CRITERIA, 0.2, rng, strategy=ALL, scales=scales)
         frames += [*_score_arms(items, rng)[:arms], criteria]
+        if dataset == "hanna":  # of which the paper tells what temperature and effort do
+            frames += [planted(items, 5, "balanced", PRIOR, 0, 1.6, rng, **names) for names in HEAT]
     return pd.concat(frames, ignore_index=True).assign(judge=judge)
 
 

@@ -30,7 +30,10 @@ def test_every_status_is_counted():
 
 
 def test_a_trial_of_several_criteria_counts_once():
-    rows = [TRIAL | {"trial": "t", "status": "ok", "criterion": name} for name in ("x", "y", "z")]
+    rows = [
+        TRIAL | {"setting": "criteria", "trial": "t", "status": "ok", "criterion": name}
+        for name in ("x", "y", "z")
+    ]
     assert (rates(rows)["n_trials"] == 1).all()
 
 
@@ -41,7 +44,7 @@ def test_an_observed_zero_has_an_interval():
 
 def test_two_orders_of_two_are_even_in_neighbours_and_ten_of_five_are_not():
     rows = order_rows().set_index("size")
-    # five options: each order has 4 neighbours, forward s -> s + 1 (mod 5), backward s -> s - 1: 10 of 20 pairs
+    # five options, 4 neighbours an order: forward s -> s + 1 (mod 5), backward s -> s - 1: 10 of 20 pairs
     assert rows.loc[5, "value"] == pytest.approx(0.5)
     assert rows.loc[2, "value"] == 0 and rows.loc[3, "value"] == 0
     assert rows.loc[9, "condition"] == "18 balanced orders"

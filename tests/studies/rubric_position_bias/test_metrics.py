@@ -14,7 +14,7 @@ from statsmodels.stats.gof import chisquare_effectsize
 from statsmodels.stats.power import GofChisquarePower
 
 from shared.metrics.permutation import permutation_p
-from shared.metrics.resampling import Inference, bootstrap
+from shared.metrics.resampling import Inference, bootstrap, resample_weights
 from studies.rubric_position_bias import metrics
 from studies.rubric_position_bias.grid import Grid, grid
 from studies.rubric_position_bias.metrics import (
@@ -31,7 +31,6 @@ from studies.rubric_position_bias.metrics import (
     permutation_pool,
     position_counts,
     printed_v,
-    resample_weights,
     shares,
     v_of_counts,
 )
@@ -252,14 +251,6 @@ def test_intervals_equal_the_shared_bootstrap():
     theirs = bootstrap(direction, counts, rng, inference, (-1, 1))
     assert (ours.value, ours.n_clusters) == (theirs.value, theirs.n_clusters)
     assert (ours.low, ours.high) == pytest.approx((theirs.low, theirs.high), abs=0.01)
-
-
-def test_resamples_draw_as_many_clusters_as_there_are():
-    weights = resample_weights(7, 5000, np.random.default_rng(0))
-    assert (weights.sum(axis=1) == 7).all()
-    assert weights.mean(axis=0) == pytest.approx(np.ones(7), abs=0.07)
-    # Multinomial counts: variance 1 - 1/7.
-    assert weights.var(axis=0) == pytest.approx(np.full(7, 6 / 7), abs=0.1)
 
 
 def test_intervals_that_are_not_there_or_have_no_width():

@@ -1,17 +1,22 @@
 """Each table's page: what it says of its numbers, and what it leaves out where that would say nothing."""
 
 import re
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from shared.reporting import readme
+from shared.reporting import tables as reporting
 from studies.rubric_position_bias import pages
 from studies.rubric_position_bias.captions import TEXTS
 from studies.rubric_position_bias.counterparts import claim
 from studies.rubric_position_bias.results import COLUMNS
 from studies.rubric_position_bias.results import TEXTS as NAMES
 from tests.studies.rubric_position_bias.small_tables import tables
+
+README = Path(pages.__file__).parent / "README.md"
 
 NO_JUDGE = {"orders"}
 """Tables whose rows are about no judge."""
@@ -171,6 +176,17 @@ def test_what_was_lost_is_shown_where_there_is_any():
     assert line["contests"] == "9" and "without a tau" not in line
     [line] = lines(written("ranking", frame(row("kendall_tau", n_contests=9, n_undefined=2))))
     assert line["without a tau"] == "2"
+
+
+def test_the_readme_finds_whatever_it_shows(tmp_path):
+    """Every marker names a table, columns and rows that are made; a question has one row a prompt arm."""
+    for name, rows in tables().items():
+        told = list(pages.page(name, rows, "smoke", 0.95))
+        reporting.write(tmp_path / f"rubric_position_bias/{name}.csv", rows, told)
+    text = README.read_text(encoding="utf-8")
+    filled = readme.fill(text, readme.Tables(tmp_path, README.parent))
+    assert filled.count("profile smoke") >= 15
+    assert "passes the competence gate under base" in filled.split("## Findings")[1]
 
 
 # --- The paper and the gate -------------------------------------------------------------------------

@@ -8,7 +8,15 @@ from studies.rubric_position_bias.results import COLUMNS, MAIN, Study, finisher,
 from tests.studies.rubric_position_bias.planted import planted
 
 QUICK = Inference(resamples=200, permutations=200)
-CELL = {"judge": "a", "setting": "score", "dataset": "d", "rater": "", **MAIN, "scale": "", "verdict": "failed"}
+CELL = {
+    "judge": "a",
+    "setting": "score",
+    "dataset": "d",
+    "rater": "",
+    **MAIN,
+    "scale": "",
+    "verdict": "failed",
+}
 ROW = {"quantity": "cramers_v", "judge": "a", "dataset": "d", "value": 0.1, "n_items": 24, "n_clusters": 24}
 
 
@@ -53,7 +61,9 @@ def test_too_few_sources_are_told_after_what_the_estimate_says_of_itself():
 
 def test_of_two_scales_each_has_its_own_gate_and_the_usual_one_stands_for_both():
     criteria = {"setting": "criteria", "size": 4}
-    both = [CELL | criteria | {"scale": s, "verdict": v} for s, v in (("54321", "failed"), ("12345", "passed"))]
+    both = [
+        CELL | criteria | {"scale": s, "verdict": v} for s, v in (("54321", "failed"), ("12345", "passed"))
+    ]
     gates = verdicts(pd.DataFrame(both))
     assert finished(ROW | criteria | {"scale": "54321"}, gates)["gate"] == "failed"
     assert finished(ROW | criteria, gates)["gate"] == "passed"
