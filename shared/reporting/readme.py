@@ -342,11 +342,17 @@ def _chosen(frame: pd.DataFrame, condition: str, name: str) -> pd.DataFrame:
     column, equals, wanted = condition.partition("=")
     if not equals or column not in frame:
         raise ReadmeError(f"{condition!r} does not choose rows; {name}.csv has: {', '.join(frame.columns)}")
-    chosen = frame[frame[column].astype(str).isin(wanted.split(","))]
+    written = frame[column].map(_as_written)
+    chosen = frame[written.isin(wanted.split(","))]
     if chosen.empty:
-        there = ", ".join(map(str, frame[column].unique()))
+        there = ", ".join(written.unique())
         raise ReadmeError(f"{name}.csv has no row with {condition}; {column} is one of: {there}")
     return chosen
+
+
+def _as_written(value: object) -> str:
+    """A cell as a filter names it: 5, not 5.0."""
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def _block(lines: list[str]) -> str:

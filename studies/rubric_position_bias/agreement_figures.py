@@ -185,7 +185,9 @@ def draw_shares(rows: pd.DataFrame) -> Figure:
     return figure
 
 
-NO_GAIN = "n/a: Balanced gains nothing from k = 1 to all its orders, and of no gain there is no share."
+NO_GAIN = (
+    "n/a: over all orders Balanced has no higher r than the strategy at k = 1; of no gain there is no share."
+)
 
 
 def _gated(cell: pd.DataFrame, single: pd.DataFrame) -> pd.DataFrame:

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from shared.reporting.drawing import Key, gate_keys, judge_keys, legend, say_not_run
+from shared.reporting.drawing import Key, gate_keys, judge_keys, legend
 from shared.reporting.figures import GREY, INK
 from studies.rubric_position_bias.drawing import (
     ALL,
@@ -151,9 +151,6 @@ def _figure(title: str, lines: Sequence[Line], base: str) -> Figure:
 
 def _panel(axes: Axes, line: Line, quantity: str, judges: Sequence[str], bounds: tuple[float, float]) -> None:
     cell = line.rows[line.rows["quantity"] == quantity]
-    if cell.empty:
-        say_not_run(axes)
-        return
     marks(axes, cell, [ALL] if line.is_mean else judges, bounds)
     categories(axes, line.levels)
     names_below(axes, line.axis, cell)

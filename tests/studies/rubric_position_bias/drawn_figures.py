@@ -6,6 +6,7 @@ import tempfile
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -80,19 +81,21 @@ def words(figure: Figure) -> str:
 
 def marks(axes: Axes) -> list[Mark]:
     """The filled marks of judges: x, y and colour."""
-    return [
-        (line.get_xdata()[0], line.get_ydata()[0], line.get_color())
-        for line in axes.lines
-        if len(line.get_xdata()) == 1 and line.get_marker() in MARKERS and not _is_hollow(line)
-    ]
+    found = [line for line in _points(axes) if line.get_marker() in MARKERS and not _is_hollow(line)]
+    return [(line.get_xdata()[0], line.get_ydata()[0], line.get_color()) for line in found]
 
 
 def rings(axes: Axes) -> list[float]:
     """The paper's single numbers."""
-    return [line.get_ydata()[0] for line in axes.lines if len(line.get_xdata()) == 1 and _is_hollow(line)]
+    return [line.get_ydata()[0] for line in _points(axes) if _is_hollow(line)]
 
 
-def _is_hollow(line: object) -> bool:
+def _points(axes: Axes) -> list[Any]:
+    lines: list[Any] = list(axes.lines)
+    return [line for line in lines if len(line.get_xdata()) == 1]
+
+
+def _is_hollow(line: Any) -> bool:
     return bool(line.get_markerfacecolor() == "white")
 
 
