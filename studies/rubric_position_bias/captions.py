@@ -105,7 +105,8 @@ TEXTS: Mapping[str, Text] = {
         "warning that the order is arbitrary (debias); reasoning before the score (cot); a check after it "
         "(verify); the two ends named as fixed points (anchor). Arms are paired with base by source. Read "
         "the difference first; the ratio, the paper's, is n/a where base itself shows no prior beyond "
-        "chance. p is uncorrected. The paper does not say of which judges its numbers are: they stand "
+        "chance. p is uncorrected. The paper's form, of which its own numbers are, has an estimate where "
+        "answers are too clear-cut for ours. Whose its numbers are the paper does not say: they stand "
         "beside each.",
     ),
     "temperature": Text(

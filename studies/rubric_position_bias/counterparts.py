@@ -251,7 +251,7 @@ def _of_the_logit() -> Iterator[Statement]:
     arms = {"table": "prompt_arms", **_main("scheme")}
     sizes = {"base": "067", "prose": "068", "debias": "070", "cot": "072", "verify": "074", "anchor": "076"}
     for arm, number in sizes.items():
-        yield Statement(number, ("sd_alpha",), {**arms, "condition": arm})
+        yield Statement(number, ("sd_alpha", "sd_alpha_shares"), {**arms, "condition": arm})
     ratios = {"prose": "069", "debias": "071", "cot": "073", "verify": "075", "anchor": "077"}
     for arm, number in ratios.items():
         yield Statement(number, ("sd_alpha_ratio",), {**arms, "condition": f"{arm} / base"})

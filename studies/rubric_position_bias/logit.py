@@ -237,13 +237,15 @@ def _noncentrality(df: int, alpha: float) -> float:
 class Spread:
     """A cell's sd of alpha, or a mean of several; ``moves`` is what each source adds to it, to first order.
 
-    ``p`` is of the robust Wald test, nan for a mean.
+    ``p`` is of the robust Wald test, nan for a mean. ``paper`` is the row of the paper's form, which has an
+    estimate where answers are too clear-cut for ours; a mean has none.
     """
 
     value: float
     moves: pd.Series
     p: float
     row: Mapping[str, Any]
+    paper: Mapping[str, Any] | None = None
 
 
 def arm_rows(judgements: pd.DataFrame, inference: Inference) -> pd.DataFrame:
@@ -263,6 +265,8 @@ def arm_rows(judgements: pd.DataFrame, inference: Inference) -> pd.DataFrame:
 
         ``sd_alpha`` (condition "prose")
             As in `logit_rows`, with the robust Wald test's ``p``, not corrected.
+        ``sd_alpha_shares`` (condition "prose")
+            The same in the paper's form, which the paper's numbers are of.
         ``sd_alpha_difference`` (condition "prose - base")
             With ``p`` and ``mde``: lead with this one.
         ``sd_alpha_ratio`` (condition "prose / base")
@@ -324,7 +328,9 @@ def _spread(rows: pd.DataFrame, inference: Inference) -> Spread:
     # Clusters are coded in the order in which they appear.
     sources = pd.Index(rows["dataset"].iloc[0] + "/" + pd.Series(rows["cluster"].unique()).astype(str))
     moves = pd.Series(cluster_sums(fit.sd_influence, laid.clusters)[:, 0], index=sources)
-    return Spread(fit.sd_alpha, moves, fit.wald()[1], sd_row(fit, inference) | sizes_of(laid))
+    sizes = sizes_of(laid)
+    paper = next(_shares_rows(fit_shares(laid), sizes["n_clusters"], inference)) | sizes
+    return Spread(fit.sd_alpha, moves, fit.wald()[1], sd_row(fit, inference) | sizes, paper)
 
 
 def _means(
@@ -370,7 +376,8 @@ def _compared(
     levels: dict[Any, Spread], base: Any, inference: Inference
 ) -> Iterator[tuple[Any, dict[str, Any]]]:
     for level, spread in levels.items():
-        yield level, {**spread.row, "condition": _text(level)}
+        for row in filter(None, (spread.row, spread.paper)):
+            yield level, {**row, "condition": _text(level)}
     for level, spread in levels.items():
         if level != base:
             pair = f"{_text(level)} {{}} {_text(base)}"
