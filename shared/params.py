@@ -376,8 +376,9 @@ def _words(details: ErrorDetails) -> str:
 
 
 def _expected(details: ErrorDetails) -> list[str]:
-    """The values that a Literal allows, out of pydantic's ``'a', 'b' or 'c'``."""
-    return re.findall(r"'([^']*)'", details["ctx"]["expected"])
+    """The values that a Literal allows, out of pydantic's ``'a', 'b' or 'c'``, or ``2, 3 or 5``."""
+    told = details["ctx"]["expected"]
+    return re.findall(r"'([^']*)'", told) or re.findall(r"\d+", told)
 
 
 def _one_line(error: object) -> str:

@@ -311,10 +311,11 @@ def origin(rows: pd.DataFrame, tables: Tables) -> str:
     """Which run the rows are of: tables, profile, judges and fingerprints, and how many clusters."""
     links = ", ".join(tables.link(name) for name in rows["table"].unique())
     judges = rows[["judge", "fingerprint"]].drop_duplicates().itertuples(index=False)
-    told = ", ".join(f"`{judge}` ({fingerprint})" for judge, fingerprint in judges)
+    told = "; ".join(f"`{judge}` ({fingerprint})" for judge, fingerprint in judges if judge)
     profiles = ", ".join(rows["profile"].unique())
     few = " Too few to conclude." if rows["note"].str.contains(TOO_FEW).any() else ""
-    return f"From {links}: profile {profiles}; {told}; n = {_range(rows['n_clusters'])} (sources).{few}"
+    n = f"n = {_range(rows['n_clusters'])} (sources)" if rows["n_clusters"].notna().any() else ""
+    return f"From {links}: {'; '.join(filter(None, [f'profile {profiles}', told, n]))}.{few}"
 
 
 def _chosen_table(rows: pd.DataFrame) -> list[str]:

@@ -161,6 +161,8 @@ def claim_rows(agreement: pd.DataFrame) -> pd.DataFrame:
         are the extreme point estimates; ``n_cells`` is the number of cells with an interval. Counts of
         decisions have no interval.
     """
+    if agreement.empty:
+        return agreement
     compared = agreement[agreement["condition"].isin([" - ".join(pair) for pair in COMPARISONS])]
     decided = compared.dropna(subset=["ci_low", "ci_high"])
     shared = [name for name in CELL if name not in ("judge", "dataset")]

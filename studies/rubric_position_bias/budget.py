@@ -153,7 +153,8 @@ def budget_rows(
         ``orders_needed_score`` (condition "drawn orders")
             The fewest that keep ``score_shift`` within ``limit``.
 
-        The intervals of numbers of orders are those of the effects, put through the same formula.
+        The intervals of numbers of orders are those of the effects, put through the same formula; nan where
+        both ends come out as the same number, since whole numbers tell too little of what is uncertain.
 
     Notes
     -----
@@ -196,14 +197,19 @@ def _cell_rows(laid: Grid, limit: float, weights: Weights, inference: Inference)
         yield _row("score_shift", DRAWN, _averaged(score, left)) | {"k": k}
     drawn = orders_needed(place, limit, m)
     rotations = np.where(np.isnan(place), np.nan, np.where(place <= limit, 1.0, laid.size))
-    yield _row("orders_needed", DRAWN, drawn)
-    yield _row("orders_needed", ROTATIONS, rotations)
-    yield _row("orders_needed", CHEAPEST, np.minimum(drawn, rotations))
-    yield _row("orders_needed_score", DRAWN, orders_needed(score, limit, m))
+    yield _row("orders_needed", DRAWN, _with_width(drawn))
+    yield _row("orders_needed", ROTATIONS, _with_width(rotations))
+    yield _row("orders_needed", CHEAPEST, _with_width(np.minimum(drawn, rotations)))
+    yield _row("orders_needed_score", DRAWN, _with_width(orders_needed(score, limit, m)))
 
 
 def _averaged(ends: Ends, left: float) -> Ends:
     return ends * left if left > 0 else np.array([ends[0] * left, np.nan, np.nan])
+
+
+def _with_width(ends: Ends) -> Ends:
+    """Without an interval that has width 0."""
+    return np.array([ends[0], np.nan, np.nan]) if ends[1] == ends[2] else ends
 
 
 def _row(quantity: str, condition: str, ends: Ends) -> dict[str, Any]:

@@ -23,6 +23,7 @@ from studies.rubric_position_bias.first_token import (
     with_distributions,
 )
 from studies.rubric_position_bias.grid import CELL, Codes, Grid, cells, grid
+from studies.rubric_position_bias.orders import balanced
 from studies.rubric_position_bias.params import Calibration
 from studies.rubric_position_bias.strategies import estimate, resamples
 
@@ -42,6 +43,7 @@ METHODS = (*UNCORRECTED, *(f"{source} {score}" for source in (OURS, PRIDE) for s
 
 NO_GAIN = "n/a: averaging over K orders gains nothing here beyond chance"
 FEW = "n/a: too few items with distributions under every order to hold some out"
+NEEDS_ALL = "n/a: needs all balanced orders"
 
 # --- Priors and corrections -------------------------------------------------------------------------
 
@@ -193,6 +195,10 @@ def calibration_rows(
         and everything of their clusters is left out of the rest: r is the mean over splits. ``n_items`` is
         the mean number of items held out.
 
+        A cell that was asked with fewer than all balanced orders of its size, where content and place cannot
+        be told apart, or with too few items to hold some out has one row: ``r_reference`` of "answer", nan,
+        with a ``note`` that says why.
+
     Notes
     -----
     Neither weighting scores by their probabilities (G-Eval) nor dividing by a prior of places (PriDe) is new.
@@ -208,8 +214,8 @@ def calibration_rows(
             generator = named_generator(entropy, *map(str, names.values()))
             split = _splits(_usable(laid), generator, calibration)
             sizes = _sizes(split)
-            if not split.enough:
-                rows.append(names | sizes | {"quantity": "r_reference", "condition": SINGLE, "note": FEW})
+            if lacking := _lacking(split):
+                rows.append(names | sizes | lacking)
                 continue
             drawn = weights(str(names.get("dataset", "")), split.laid.n_clusters)
             rows += [names | sizes | row for row in _cell_rows(split, drawn, inference)]
@@ -246,6 +252,15 @@ def _splits(laid: Grid, rng: np.random.Generator, calibration: Calibration) -> S
     rows, items = np.nonzero(fitted)
     seen[rows, laid.clusters[items]] = True
     return Splits(laid, fitted, ~seen[:, laid.clusters])
+
+
+def _lacking(split: Splits) -> dict[str, Any] | None:
+    """The one row of a cell in which priors and held-out correlations are not defined."""
+    all_orders = split.laid.orders.shape[1] >= len(balanced(split.laid.size))
+    if all_orders and split.enough:
+        return None
+    note = FEW if all_orders else NEEDS_ALL
+    return {"quantity": "r_reference", "condition": SINGLE, "value": np.nan, "note": note}
 
 
 def _cell_rows(split: Splits, weights: Array, inference: Inference) -> Iterator[dict[str, Any]]:

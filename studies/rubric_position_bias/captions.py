@@ -29,7 +29,7 @@ TEXTS: Mapping[str, Text] = {
     ),
     "rubric_size": Text(
         "Position bias by the number of score options",
-        "Cramer's V where the same rubric is told in two, three, five or nine levels, over the sources that "
+        "Cramer's V where the same rubric is told in two, three, five or nine levels, over the items that "
         "have a choice under every size. Noise makes V larger where there are fewer choices, and small "
         "rubrics have fewer orders, so that `V above noise` has the mean of the range without bias taken "
         "away; read it before V. Differences between two sizes are signed and resampled together. The last "
@@ -69,8 +69,8 @@ TEXTS: Mapping[str, Text] = {
     "k_curve": Text(
         "How many orders are enough?",
         "Pearson's r with the reference over the number of orders k, on the same items at every k, and the "
-        "share of the gain from k = 1 to K that is reached at k, of Balanced's gain for every strategy; n/a "
-        "where Balanced gains nothing. At k = 1 Balanced and Random are one drawn order each, not the "
+        "share of the way from a strategy's own r at k = 1 to Balanced's r at K; n/a where Balanced's end is "
+        "not above that start. At k = 1 Balanced and Random are one drawn order each, not the "
         "canonical one. At temperature 0 Fixed has no gain by construction. The largest gap between the "
         "curves of Balanced and Random can't be negative, and noise raises it: read it as a bound. Rows "
         "without a judge are means over judges and data sets.",

@@ -23,6 +23,7 @@ SAME: Mapping[str, str] = {"004": "057", "115": "057", "031": "025", "032": "026
 """Results that the paper states twice: the second place, and the one that is read here."""
 
 WITHOUT_A_ROW: Mapping[str, str] = {
+    "019": "a bound that five of six judges keep, which 020 counts",
     "040": "counts judges; which size has the lowest V, `lowest_v_share` tells of each judge",
     "049": "counts tests; `friedman` tells each test's p and Holm's",
     "060": "counts tests; `lr_shares` tells each test's p",
@@ -227,7 +228,6 @@ def _of_temperature() -> Iterator[Statement]:
 def _of_curves() -> Iterator[Statement]:
     """Finding 5. Shares of the gain are over all judges, as in the rows without one."""
     curve = {"table": "k_curve", **_main()}
-    yield Statement("019", ("curve_gap",), curve, limit="size")
     yield Statement("020", ("judges_tracking",), curve)
     share, pooled = ("gain_share",), {**curve, "judge": None}
     for number, strategy, k in (("025", "balanced", 3), ("026", "balanced", 5), ("035", "fixed", 10)):

@@ -105,11 +105,13 @@ def criteria_rows(judgements: pd.DataFrame, rng: np.random.Generator, inference:
         ``scale_shift``
             Mean under "12345" less that under "54321"; signed, with ``p`` from sign flips.
         ``shift_difference``
-            `largest_shift` under "12345" less that under "54321"; signed; ``p`` from exchanging the scales
-            within clusters.
+            `largest_shift` under "12345" less that under "54321"; signed. An interval and no test: profiles
+            that differ can have equal largest shifts, so that exchanging them would test another hypothesis.
+            ``axes_interaction`` is the test of whether the axes are independent.
         ``axes_interaction``
             Root mean square, over places, of the difference between the two profiles (an item's scores by
-            place less their mean): 0 where place and scale add up. ``p`` and null range as above.
+            place less their mean): 0 where place and scale add up. ``p`` and null range from exchanging the
+            scales within clusters.
     """
     entropy = int(rng.integers(2**62))
     weights = weights_of(entropy, inference)
@@ -437,12 +439,12 @@ def _axes(
         row = _estimate(quantity, interval(of_both, sums, totals, inference, bounds))
         if quantity == "scale_shift":
             moved = (one[:, 1:] - other[:, 1:]).mean(axis=1)
-            yield row | _signed_test(moved, one[:, 0], rng, inference)
-            continue
-        null = swap_null(statistic, one, other, inference.permutations, rng)
-        low, high = null_range(null, inference)
-        p = permutation_p(abs(row["value"]), np.abs(null))
-        yield row | {"p": p, "null_low": low, "null_high": high}
+            row |= _signed_test(moved, one[:, 0], rng, inference)
+        elif quantity == "axes_interaction":
+            null = swap_null(statistic, one, other, inference.permutations, rng)
+            low, high = null_range(null, inference)
+            row |= {"p": permutation_p(row["value"], null), "null_low": low, "null_high": high}
+        yield row
 
 
 _OfTwo = Callable[[Array, Array], Array]

@@ -6,14 +6,14 @@ Balanced orders of score options alone. `pairs_logit` has the estimate that lead
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from scipy import stats
-from statsmodels.stats.power import GofChisquarePower
+from scipy.optimize import brentq
 
 from shared.metrics.permutation import permutation_p
 from shared.metrics.resampling import Array, Inference, cluster_sums, named_generator, ratio
@@ -217,17 +217,33 @@ def _critical(n_clusters: int, inference: Inference) -> float:
 
 
 def _mde(fit: PairsFit, inference: Inference) -> float:
-    """The sd that gives the Wald statistic a power of 0.8, were all places known equally well."""
-    if not fit.converged or fit.df < 1:
+    """The sd that gives `PairsFit.wald` a power of 0.8, were all places known equally well.
+
+    nan without a fit, and where clusters are too few for the test.
+    """
+    if not fit.converged or fit.df < 1 or fit.n_clusters - fit.df < 1:
         return np.nan
     typical = float(np.trace(fit.cov)) / fit.df
-    return float(np.sqrt(_noncentrality(fit.df, inference.alpha) * typical / (fit.df + 1)))
+    return float(np.sqrt(_noncentrality(fit.df, fit.n_clusters, inference.alpha) * typical / (fit.df + 1)))
 
 
 @cache
-def _noncentrality(df: int, alpha: float) -> float:
-    found = GofChisquarePower().solve_power(None, nobs=1, alpha=alpha, power=POWER, n_bins=df + 1)
-    return float(np.squeeze(found)) ** 2
+def _noncentrality(df: int, n_clusters: int, alpha: float) -> float:
+    """alpha' cov^-1 alpha, for the true alpha and covariance, that Hotelling's test finds with 0.8.
+
+    The test's factor (C - df) / (df (C - 1)) turns the statistic into an F; the noncentrality of that F is
+    the one of the statistic, without a factor.
+    """
+    spare = n_clusters - df
+    critical = stats.f.ppf(1 - alpha, df, spare)
+
+    def lacking(noncentrality: float) -> float:
+        return float(stats.ncf.sf(critical, df, spare, noncentrality)) - POWER
+
+    enough = 1.0
+    while lacking(enough) < 0:
+        enough *= 2
+    return float(brentq(lacking, 0, enough))
 
 
 # --- Cells side by side -----------------------------------------------------------------------------
@@ -238,7 +254,7 @@ class Spread:
     """A cell's sd of alpha, or a mean of several; ``moves`` is what each source adds to it, to first order.
 
     ``p`` is of the robust Wald test, nan for a mean. ``paper`` is the row of the paper's form, which has an
-    estimate where answers are too clear-cut for ours; a mean has none.
+    estimate where answers are too clear-cut for ours; only a level of its own has one.
     """
 
     value: float
@@ -246,6 +262,22 @@ class Spread:
     p: float
     row: Mapping[str, Any]
     paper: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Levels:
+    """The levels of one cell: each alone, on all of its items, and each beside the base.
+
+    ``beside`` has for each level but the base its own spread and the base's, both on the items that were
+    answered under both.
+    """
+
+    alone: dict[Any, Spread]
+    beside: dict[Any, tuple[Spread, Spread]]
+
+    def all_fitted(self) -> bool:
+        pairs = (one for pair in self.beside.values() for one in pair)
+        return all(spread.value > 0 for spread in (*self.alone.values(), *pairs))
 
 
 def arm_rows(judgements: pd.DataFrame, inference: Inference) -> pd.DataFrame:
@@ -272,8 +304,18 @@ def arm_rows(judgements: pd.DataFrame, inference: Inference) -> pd.DataFrame:
         ``sd_alpha_ratio`` (condition "prose / base")
             Interval and ``p`` on the log scale; nan where the base's own prior is not beyond chance.
 
-        The two arms are paired by source. Rows of judge and data set "all" are of the mean over the judges
-        and data sets that were asked under all arms, each counting once.
+        Differences and ratios are of the items (and criteria) that were answered under both arms, and their
+        sizes count those; ``sd_alpha`` is of all items of its arm, so that it may differ otherwise. The two
+        arms are paired by source. Rows of judge and data set "all" are of the mean over the judges and data
+        sets that have a fit under all arms, each counting once.
+
+    Notes
+    -----
+    Noise adds to an sd, and the more, the fewer the items: only on the same items is it about the same in
+    both arms. With few items, or without a clear prior, the normal approximation to a difference of sds is
+    conservative. Rejections at 0.05 over 200 simulated data sets with no bias in either arm, the base with 36
+    items of 12 sources: 0.01 with as many in the other arm; 0.02 with 6 items of 6 sources there (0.16, were
+    each sd of all items of its arm). With one prior in both: 0.04 and 0.04.
     """
     return _side_by_side(judgements, "scheme", lambda levels: "base" if "base" in levels else None, inference)
 
@@ -308,57 +350,94 @@ def _lowest_effort(levels: list[Any]) -> Any:
 
 def _side_by_side(judgements: pd.DataFrame, axis: str, base: Base, inference: Inference) -> pd.DataFrame:
     by = [name for name in CELL if name != axis]
-    found: list[tuple[dict[str, Any], dict[Any, Spread]]] = []
+    found: list[tuple[dict[str, Any], Levels]] = []
     for names, cell in cells(balanced_scores(judgements, CELL), by):
-        levels = {level[axis]: _spread(rows, inference) for level, rows in cells(cell, [axis])}
-        if len(levels) > 1 and base(list(levels)) is not None:
-            found.append((names, levels))
+        rows = {level[axis]: of_level for level, of_level in cells(cell, [axis])}
+        if len(rows) > 1 and (lowest := base(list(rows))) is not None:
+            found.append((names, _levels(rows, lowest, inference)))
     return pd.DataFrame(
         [
             names | {axis: level} | row
             for names, levels in found + _means(found, inference)
-            for level, row in _compared(levels, base(list(levels)), inference)
+            for level, row in _compared(levels, base(list(levels.alone)), inference)
         ]
     )
 
 
+def _levels(rows: dict[Any, pd.DataFrame], base: Any, inference: Inference) -> Levels:
+    alone = {level: _spread(one, inference) for level, one in rows.items()}
+    beside = {}
+    for level in rows:
+        if level != base:
+            kept = _on_common_items(rows[level], rows[base])
+            own, lowest = (
+                alone[name] if len(few) == len(rows[name]) else _spread(few, inference)
+                for name, few in zip((level, base), kept, strict=True)
+            )
+            beside[level] = own, lowest
+    papers = {level: _paper(one, inference) for level, one in rows.items()}
+    return Levels({level: replace(one, paper=papers[level]) for level, one in alone.items()}, beside)
+
+
+def _on_common_items(one: pd.DataFrame, other: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The rows of the items (and criteria) that have an answer in both."""
+    names = [name for name in ("item", "criterion") if name in one]
+    units = [pd.MultiIndex.from_frame(rows[names]) for rows in (one, other)]
+    answered = [unit[rows["score"].notna()] for unit, rows in zip(units, (one, other), strict=True)]
+    both = answered[0].unique().intersection(answered[1].unique())
+    return one[units[0].isin(both)], other[units[1].isin(both)]
+
+
 def _spread(rows: pd.DataFrame, inference: Inference) -> Spread:
+    """nan without any row."""
     laid = grid(rows)
     fit = fit_pairs(laid)
     # Clusters are coded in the order in which they appear.
-    sources = pd.Index(rows["dataset"].iloc[0] + "/" + pd.Series(rows["cluster"].unique()).astype(str))
+    heads = rows.drop_duplicates("cluster")
+    sources = pd.Index(heads["dataset"].astype(str) + "/" + heads["cluster"].astype(str))
     moves = pd.Series(cluster_sums(fit.sd_influence, laid.clusters)[:, 0], index=sources)
+    value = fit.sd_alpha if len(rows) else np.nan
+    return Spread(value, moves, fit.wald()[1], sd_row(fit, inference) | sizes_of(laid))
+
+
+def _paper(rows: pd.DataFrame, inference: Inference) -> dict[str, Any]:
+    laid = grid(rows)
     sizes = sizes_of(laid)
-    paper = next(_shares_rows(fit_shares(laid), sizes["n_clusters"], inference)) | sizes
-    return Spread(fit.sd_alpha, moves, fit.wald()[1], sd_row(fit, inference) | sizes, paper)
+    return next(_shares_rows(fit_shares(laid), sizes["n_clusters"], inference)) | sizes
 
 
 def _means(
-    found: list[tuple[dict[str, Any], dict[Any, Spread]]], inference: Inference
-) -> list[tuple[dict[str, Any], dict[Any, Spread]]]:
-    """The mean over judges and data sets of each level, for what else names a cell."""
-    groups: dict[tuple[tuple[str, Any], ...], list[dict[Any, Spread]]] = {}
+    found: list[tuple[dict[str, Any], Levels]], inference: Inference
+) -> list[tuple[dict[str, Any], Levels]]:
+    """The mean over judges and data sets of each level and pair, for what else names a cell."""
+    groups: dict[tuple[tuple[str, Any], ...], list[Levels]] = {}
     for names, levels in found:
         rest = tuple((name, value) for name, value in names.items() if name not in ("judge", "dataset"))
         groups.setdefault(rest, []).append(levels)
     everywhere = {"judge": ALL, "dataset": ALL}
     return [
-        (everywhere | dict(rest), {level: _mean(cells, inference) for level, cells in whole.items()})
+        (everywhere | dict(rest), _mean_levels(whole, inference))
         for rest, group in groups.items()
         if len(group) > 1 and (whole := _asked_under_all(group))
     ]
 
 
-def _asked_under_all(group: list[dict[Any, Spread]]) -> dict[Any, list[Spread]]:
-    """By level, the spreads of the cells that have a fit under every level that any of them has."""
-    every = list(dict.fromkeys(level for levels in group for level in levels))
-    whole = [
-        levels for levels in group if all(level in levels and levels[level].value > 0 for level in every)
-    ]
-    return {level: [levels[level] for levels in whole] for level in every} if whole else {}
+def _asked_under_all(group: list[Levels]) -> list[Levels]:
+    """The cells that have every level that any of them has, each with a fit, alone and beside the base."""
+    every = {level for levels in group for level in levels.alone}
+    return [levels for levels in group if levels.alone.keys() == every and levels.all_fitted()]
 
 
-def _mean(spreads: list[Spread], inference: Inference) -> Spread:
+def _mean_levels(whole: list[Levels], inference: Inference) -> Levels:
+    alone = {level: _mean([one.alone[level] for one in whole], inference) for level in whole[0].alone}
+    beside = {}
+    for level in whole[0].beside:
+        own, base = zip(*(one.beside[level] for one in whole), strict=True)
+        beside[level] = _mean(own, inference), _mean(base, inference)
+    return Levels(alone, beside)
+
+
+def _mean(spreads: Sequence[Spread], inference: Inference) -> Spread:
     """The mean of several cells; their sources may be the same ones."""
     value = float(np.mean([one.value for one in spreads]))
     moves = pd.concat([one.moves for one in spreads]).groupby(level=0, sort=False).sum() / len(spreads)
@@ -368,21 +447,18 @@ def _mean(spreads: list[Spread], inference: Inference) -> Spread:
 
 
 def _error(moves: pd.Series) -> float:
-    """The standard error of a sum over sources; nan under two."""
-    return float(np.sqrt((moves**2).sum() * ratio(len(moves), len(moves) - 1)))
+    """The standard error of a sum over sources; nan under two, and without a fit."""
+    return float(np.sqrt((moves**2).sum(skipna=False) * ratio(len(moves), len(moves) - 1)))
 
 
-def _compared(
-    levels: dict[Any, Spread], base: Any, inference: Inference
-) -> Iterator[tuple[Any, dict[str, Any]]]:
-    for level, spread in levels.items():
+def _compared(levels: Levels, base: Any, inference: Inference) -> Iterator[tuple[Any, dict[str, Any]]]:
+    for level, spread in levels.alone.items():
         for row in filter(None, (spread.row, spread.paper)):
             yield level, {**row, "condition": _text(level)}
-    for level, spread in levels.items():
-        if level != base:
-            pair = f"{_text(level)} {{}} {_text(base)}"
-            yield level, _difference(pair.format("-"), spread, levels[base], inference)
-            yield level, _ratio(pair.format("/"), spread, levels[base], inference)
+    for level, (spread, beside) in levels.beside.items():
+        pair = f"{_text(level)} {{}} {_text(base)}"
+        yield level, _difference(pair.format("-"), spread, beside, inference)
+        yield level, _ratio(pair.format("/"), spread, beside, inference)
 
 
 def _text(level: Any) -> str:
@@ -390,30 +466,36 @@ def _text(level: Any) -> str:
 
 
 def _difference(condition: str, spread: Spread, base: Spread, inference: Inference) -> dict[str, Any]:
-    moves = spread.moves.sub(base.moves, fill_value=0.0)
+    """Of two spreads on the same items."""
+    moves = spread.moves - base.moves
     value, error = spread.value - base.value, _error(moves)
-    row = _row("sd_alpha_difference", value, error, len(moves), inference, condition)
+    note = "" if np.isfinite(value) else NO_FIT
+    row = _row("sd_alpha_difference", value, error, len(moves), inference, condition, note)
     reach = _critical(len(moves), inference) + stats.norm.ppf(POWER)
-    return row | _sizes(spread, base, moves) | {"p": _p(value, error, len(moves)), "mde": reach * error}
+    found = {"p": _p(value, error, len(moves)), "mde": np.nan if note else reach * error}
+    return row | _sizes(spread, base, moves) | found
 
 
 def _ratio(condition: str, spread: Spread, base: Spread, inference: Inference) -> dict[str, Any]:
-    """On the log scale, where its error is about the same on both sides."""
+    """Of two spreads on the same items, on the log scale, where its error is about the same on both sides."""
     sizes: dict[str, Any] = {"quantity": "sd_alpha_ratio", "condition": condition}
-    moves = (spread.moves / spread.value).sub(base.moves / base.value, fill_value=0.0)
+    moves = spread.moves / spread.value - base.moves / base.value
     sizes |= _sizes(spread, base, moves)
-    if base.p > inference.alpha or not np.isfinite(spread.value * base.value):
-        return sizes | {"value": np.nan, "note": NO_PRIOR if base.p > inference.alpha else NO_FIT}
-    value, error = float(np.log(spread.value / base.value)), _error(moves)
+    if not np.isfinite(spread.value * base.value):
+        return sizes | {"value": np.nan, "note": NO_FIT}
+    if base.p > inference.alpha or base.value == 0:
+        return sizes | {"value": np.nan, "note": NO_PRIOR}
+    with np.errstate(divide="ignore"):
+        value, error = float(np.log(spread.value / base.value)), _error(moves)
     ends = np.exp(value + np.array([-1, 1]) * _critical(len(moves), inference) * error)
     found = {"value": np.exp(value), "ci_low": ends[0], "ci_high": ends[1]}
     return sizes | found | {"p": _p(value, error, len(moves)), "note": ""}
 
 
 def _sizes(spread: Spread, base: Spread, moves: pd.Series) -> dict[str, int]:
-    """Of what two cells have together; their trials and unparsed ones are summed."""
+    """Of the items that two cells have in common; their trials and unparsed ones are summed."""
     trials = {name: spread.row[name] + base.row[name] for name in ("n_trials", "n_unparsed")}
-    return trials | {"n_items": max(spread.row["n_items"], base.row["n_items"]), "n_clusters": len(moves)}
+    return trials | {"n_items": spread.row["n_items"], "n_clusters": len(moves)}
 
 
 def _p(value: float, error: float, n_clusters: int) -> float:

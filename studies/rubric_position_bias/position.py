@@ -131,8 +131,8 @@ def size_rows(judgements: pd.DataFrame, rng: np.random.Generator, inference: Inf
     Returns
     -------
     DataFrame
-        For each judge, data set, scheme, temperature and effort, over the clusters that have choices under
-        every size:
+        For each judge, data set, scheme, temperature and effort, over the items that have choices under
+        every size, so that the sizes differ in no item; intervals are by resampling clusters:
 
         ``cramers_v`` (condition "size n")
             With interval, null range and permutation ``p``, not corrected.
@@ -303,10 +303,10 @@ def _printed(counts: Array) -> Array:
 
 
 def _in_every_size(cell: pd.DataFrame) -> pd.DataFrame:
-    """The rows of clusters that have a choice under every size of the cell."""
+    """The rows of items that have a choice under every size of the cell."""
     answered = cell[cell["score"].notna()]
-    found = answered.groupby("cluster")["size"].nunique()
-    return cell[cell["cluster"].isin(found.index[found == cell["size"].nunique()])]
+    found = answered.groupby("item")["size"].nunique()
+    return cell[cell["item"].isin(found.index[found == cell["size"].nunique()])]
 
 
 def _size_rows(

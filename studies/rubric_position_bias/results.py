@@ -36,6 +36,8 @@ MAIN: Mapping[str, Any] = {"scheme": "base", "size": 5, "temperature": 0.0, "eff
 
 USUAL_SCALE = "12345"
 
+WORST_FIRST = ("failed", "too few to tell", "passed")
+
 GATE = ("judge", "setting", "dataset", "scheme", "size", "temperature", "effort", "scale")
 """What has a gate of its own; a row that does not say one of them has that of the main design."""
 
@@ -105,13 +107,20 @@ def _note(own: Any, gate: str, few: bool) -> str:
 
 
 def _gate_of(row: dict[str, Any], gates: Gates) -> str:
-    """The verdict of a row's cell; nothing for a row about several judges or about none."""
-    if row["judge"] in ("", ALL):
+    """The verdict of a row's cell; of a row about several judges or data sets the worst; nothing for none."""
+    own = {name: row[name] for name in GATE if not (pd.isna(row[name]) or row[name] in ("", ALL))}
+    if not own.keys() - {"size"}:
         return ""
-    own = {name: row[name] for name in GATE if not (pd.isna(row[name]) or row[name] == "")}
     usual = {"scale": USUAL_SCALE} if own.get("setting") == "criteria" else {}
     wanted = {"setting": "score", **MAIN, "scale": "", **usual, **own}
-    return gates.get(tuple(wanted[name] for name in GATE), "not asked")
+    if "judge" in own and "dataset" in own:
+        return gates.get(tuple(wanted[name] for name in GATE), "not asked")
+    found = {verdict for cell, verdict in gates.items() if _is_of(cell, wanted)}
+    return next((verdict for verdict in WORST_FIRST if verdict in found), "not asked")
+
+
+def _is_of(cell: tuple[Any, ...], wanted: Mapping[str, Any]) -> bool:
+    return all(value == wanted[name] for name, value in zip(GATE, cell, strict=True) if name in wanted)
 
 
 def _with_counterparts(name: str, rows: pd.DataFrame) -> pd.DataFrame:

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from pydantic import Field
@@ -304,3 +304,12 @@ def test_did_you_mean_lists_all_where_nothing_is_near():
 def test_the_committed_params_are_valid(root):
     common = parse_common(read(root / params.PARAMS))
     assert isinstance(common, Common)
+
+
+class Sizes(Strict):
+    sizes: list[Literal[2, 3, 5, 9]]
+
+
+def test_numbers_that_a_key_allows_are_told(write):
+    with pytest.raises(ParamsError, match=r"unknown value 4; use one of: 2, 3, 5, 9"):
+        load("study", Sizes, write(COMMON + "study: {sizes: [2, 4]}\n"))

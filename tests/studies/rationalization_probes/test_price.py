@@ -164,7 +164,7 @@ def test_judges_without_a_price(says, why):
 
 def test_a_judge_that_hardly_reacts_has_no_price():
     # The slope is above 0, its interval isn't: the price may be anything.
-    found = labels(sloped(documents=12, error=0.05, seed=2))
+    found = labels(sloped(documents=12, error=0.03, seed=2))
     assert found.loc["error_slope", "ci_low"] <= 0 < found.loc["error_slope", "value"]
     assert np.isnan(found.loc["price_in_errors", "value"])
     assert found.loc["price_in_errors", "wording"] == NO_REACTION

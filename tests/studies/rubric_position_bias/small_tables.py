@@ -1,4 +1,4 @@
-"""Every table of one planted judge on a few items, made once: for tests of what stands beside and below rows.
+"""Every table of planted judges on a few items, made once: for tests of what stands beside and below rows.
 
 The numbers mean nothing; the rows are those that the stage ``tables`` makes.
 """
@@ -48,5 +48,7 @@ def _score_arms(items: pd.DataFrame, rng: np.random.Generator) -> list[pd.DataFr
 
 @cache
 def tables() -> dict[str, pd.DataFrame]:
-    """Every table, as it is written."""
-    return planted_tables.tables(judgements(), FEW)
+    """Every table, as it is written: of one judge, and of a second on the main design alone."""
+    second = judgements("other")
+    shared = second["scheme"].eq("base") & second["temperature"].eq(0) & second["effort"].eq("")
+    return planted_tables.tables(pd.concat([judgements(), second[shared]]), FEW)

@@ -156,6 +156,18 @@ def test_one_score_and_one_place():
     assert value(first, "orders_needed", DRAWN) == 10 and value(first, "orders_needed", CHEAPEST) == 5
 
 
+def test_a_number_of_orders_has_no_interval_of_width_0():
+    # A strong bias: rotations need five orders at both ends, and are the cheapest; drawn orders differ.
+    rows = rows_of(of_judge(alpha=PRIOR * 3, items=40), limit=0.05)
+    number, whole = rows.loc[("orders_needed", ROTATIONS, 0)], rows.loc[("orders_needed", DRAWN, 0)]
+    assert number["value"] == 5 and number[["ci_low", "ci_high"]].isna().all()
+    assert rows.loc[("orders_needed", CHEAPEST, 0), ["ci_low", "ci_high"]].isna().all()
+    assert whole["ci_low"] < whole["ci_high"]
+    # The score never moves: one order, at both ends.
+    same = rows_of(of_judge().assign(score=3.0)).loc[("orders_needed_score", DRAWN, 0)]
+    assert same["value"] == 1 and same[["ci_low", "ci_high"]].isna().all()
+
+
 def test_no_answers_and_one_source_and_nothing():
     judgements = of_judge(items=20)
     nothing = rows_of(judgements.assign(score=np.nan))

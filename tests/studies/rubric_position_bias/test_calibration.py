@@ -13,6 +13,7 @@ from shared.metrics.resampling import Inference
 from studies.rubric_position_bias.calibration import (
     FEW,
     METHODS,
+    NEEDS_ALL,
     NO_GAIN,
     ORDERS_MEAN,
     SINGLE,
@@ -227,7 +228,18 @@ def test_too_little_is_said_to_be_too_little(lost):
     if lost == "sources":
         judgements = judgements.assign(cluster="one")
     rows = rows_of(judgements, items=8 if lost == "items" else 2)
-    assert len(rows) == 1 and rows["note"].iloc[0] == FEW
+    assert len(rows) == 1 and rows["note"].iloc[0] == FEW and np.isnan(rows["value"].iloc[0])
+
+
+@pytest.mark.parametrize("k", [1, 4, 9])
+def test_without_all_balanced_orders_there_is_no_prior(k):
+    part, whole = of_judge(judge="part", k=k), of_judge(judge="whole")
+    rows = rows_of(pd.concat([part, whole], ignore_index=True))
+    found = rows[rows["judge"] == "part"]
+    assert found.index.tolist() == [("r_reference", SINGLE)]
+    assert found["note"].iloc[0] == NEEDS_ALL and np.isnan(found["value"].iloc[0]) and found["k"].iloc[0] == k
+    others = rows[rows["judge"] == "whole"]
+    assert len(others) > 1 and (others["k"] == 10).all() and not (others["note"] == NEEDS_ALL).any()
 
 
 def test_no_distributions_give_no_rows():

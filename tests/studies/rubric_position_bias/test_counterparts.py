@@ -96,7 +96,6 @@ def test_shares_of_the_gain_are_of_all_judges():
         assert beside("gain_share", "k_curve", judge="", **names) == (number, share)
         assert of("gain_share", "k_curve", judge="gpt_oss_20b", **names) == NONE
     assert of("gain_share", "k_curve", condition="random", k=3) == NONE
-    assert beside("curve_gap", "k_curve", judge="x") == ("019", 0, 0.02)
     assert beside("judges_tracking", "k_curve") == ("020", 5)
 
 

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from shared.errors import UserError
 from shared.judge import stage
 from shared.judge.client import Client
 from shared.judge.parsing import PARSER_VERSION
@@ -119,11 +120,16 @@ def test_no_failure_is_ever_a_score(text, reason, status):
     assert table["position"].tolist()[1:] == [2.0, 3.0, 1.0]  # where a criterion stood needs no answer
 
 
-def test_a_trial_without_a_row_failed():
+def test_a_trial_that_was_never_asked_is_no_failure_of_the_judge():
     trials = pd.DataFrame([row("a", "12345"), row("a", "21345")])
-    table = judgements(trials, pd.DataFrame([response(trials["trial"][1], "2")]), ITEMS)
-    assert table["status"].tolist() == ["failed", "ok"]
-    assert table["fingerprint"].isna().tolist() == [True, False]
+    with pytest.raises(UserError, match=r"1 trials have no response, .*run the `judge` stage"):
+        judgements(trials, pd.DataFrame([response(trials["trial"][1], "2")]), ITEMS)
+
+
+def test_an_item_that_is_no_more_there_is_told():
+    trials = pd.DataFrame([row("gone", "12345")])
+    with pytest.raises(UserError, match=r"1 items are not there, e\.g\. 'gone'; run the `design` stage"):
+        judgements(trials, pd.DataFrame([response(trials["trial"][0], "2")]), ITEMS)
 
 
 def test_the_size_bounds_the_scores():

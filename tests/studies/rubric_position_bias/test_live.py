@@ -31,7 +31,7 @@ def prepare(root, folder, external_dir, **datasets):
     document = YAML(typ="safe").load(root / "params.yaml")
     section = document[STUDY]
     for name, own in section["datasets"].items():
-        own.update(items=0, **datasets.get(name, {}))
+        own.update({"items": 0} | datasets.get(name, {}))
     for name, own in section["sets"].items():
         own.update(SMALL if name in ("main", "criteria") else {"items": 0})
     document["data"]["external_dir"] = str(external_dir)

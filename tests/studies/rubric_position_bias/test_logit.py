@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 from scipy.spatial.distance import mahalanobis
-from statsmodels.stats.power import GofChisquarePower
 
 from shared.metrics.resampling import Inference
 from studies.rubric_position_bias.first_token import of_items
@@ -178,13 +178,26 @@ def test_one_step_by_hand():
     assert one_step_sd(fit, np.array([[7.0, 3.0], [3.0, 7.0]])) == pytest.approx([0.25, 0.25])
 
 
-def test_what_could_be_found_is_what_statsmodels_says():
-    # With a covariance of v (I - 1/n), W is n sd^2 / v: a noncentral chi-square on n - 1.
-    fit = fit_pairs(grid(of_judge(items=100)))
+@pytest.mark.parametrize("sources", [6, 12, 100])
+def test_what_could_be_found_is_found_with_a_power_of_80_percent(sources):
+    """10,000 draws of an estimate and its covariance, were the sd just what the row says could be found."""
+    fit = fit_pairs(grid(of_judge(items=2 * sources)))
     mde = sd_row(fit, QUICK)["mde"]
-    typical = np.trace(fit.cov) / 4
-    power = GofChisquarePower().power(np.sqrt(5 * mde**2 / typical), 1, 0.05, n_bins=5)
-    assert power == pytest.approx(0.8, abs=1e-6)
+    # A covariance of v (I - 1/n) is v I in the four coordinates beside the mean, and n sd^2 the square of
+    # their vector, which may point anywhere.
+    v = np.trace(fit.cov) / 4
+    rng = np.random.default_rng(0)
+    means = np.array([np.sqrt(5) * mde, 0, 0, 0]) + np.sqrt(v) * rng.normal(size=(10_000, 4))
+    covariances = stats.wishart(sources - 1, v * np.eye(4) / (sources - 1)).rvs(10_000, rng)
+    wald = (means * np.linalg.solve(covariances, means[..., None])[..., 0]).sum(axis=1)
+    scaled = wald * (sources - 4) / (4 * (sources - 1))  # as `PairsFit.wald`
+    assert np.mean(stats.f.sf(scaled, 4, sources - 4) <= 0.05) == pytest.approx(0.8, abs=0.015)
+
+
+@pytest.mark.parametrize("sources", [3, 4])
+def test_too_few_sources_for_a_test_have_no_mde(sources):
+    row = sd_row(fit_pairs(grid(of_judge(items=2 * sources, alpha=0.0, sharpness=0.5))), QUICK)
+    assert np.isfinite(row["value"]) and np.isnan(row["mde"]) and np.isnan(row["p"])
 
 
 def test_over_200_unbiased_judges_all_tests_keep_their_level():
@@ -286,7 +299,75 @@ def test_an_arm_without_a_fit_is_not_compared():
     rows = named(arm_rows(stuck, QUICK))
     assert rows.loc[("sd_alpha", "prose"), "note"] == ONE_SCORE
     for quantity, condition in (("sd_alpha_difference", "prose - base"), ("sd_alpha_ratio", "prose / base")):
-        assert rows.loc[(quantity, condition), ["value", "ci_low", "ci_high", "p"]].isna().all()
+        row = rows.loc[(quantity, condition)]
+        assert row[["value", "ci_low", "ci_high", "p", "mde"]].isna().all() and row["note"] == NO_FIT
+
+
+def of_some(judgements: pd.DataFrame, items: slice) -> pd.DataFrame:
+    """Judgements of which the arm prose has an answer to some items alone."""
+    lost = (judgements["scheme"] == "prose") & ~judgements["item"].isin(judgements["item"].unique()[items])
+    return judgements.assign(score=judgements["score"].mask(lost))
+
+
+def test_arms_are_compared_on_the_items_that_both_answered():
+    judgements = of_some(in_arms({"base": 1.0, "prose": 1.2}), slice(20))
+    rows = arm_rows(judgements, QUICK)
+    few = judgements[judgements["item"].isin(judgements["item"].unique()[:20])]
+    pd.testing.assert_frame_equal(compared(rows), compared(arm_rows(few, QUICK)))
+    of_one = named(rows[rows["judge"] == "one"])
+    difference = of_one.loc[("sd_alpha_difference", "prose - base")]
+    assert (difference["n_items"], difference["n_clusters"], difference["n_trials"]) == (20, 10, 400)
+    # The base alone is on all of its items.
+    everything = judgements[(judgements["judge"] == "one") & (judgements["scheme"] == "base")]
+    alone = of_one.loc[("sd_alpha", "base")]
+    assert alone["n_items"] == 60
+    assert alone["value"] == pytest.approx(fit_pairs(grid(everything)).sd_alpha)
+    together = named(rows[rows["judge"] == ALL]).loc[("sd_alpha_difference", "prose - base")]
+    assert together["value"] == pytest.approx(
+        compared(rows).query("judge != @ALL and quantity == 'sd_alpha_difference'")["value"].mean()
+    )
+    assert (together["n_items"], together["n_clusters"]) == (40, 10)
+
+
+def compared(rows: pd.DataFrame) -> pd.DataFrame:
+    return rows[rows["quantity"].isin(["sd_alpha_difference", "sd_alpha_ratio"])].reset_index(drop=True)
+
+
+def test_an_item_s_criteria_are_items_of_their_own():
+    one = in_arms({"base": 1.0, "prose": 1.0}, judges=["one"], items=40)
+    both = pd.concat([one.assign(criterion="relevance"), one.assign(criterion="fluency")])
+    kept = both[(both["scheme"] == "base") | (both["criterion"] == "fluency")]
+    rows = compared(arm_rows(kept, QUICK))
+    assert list(rows["n_items"]) == [40, 40]
+    assert list(rows["value"]) == pytest.approx(list(compared(arm_rows(one, QUICK))["value"]))
+
+
+def test_arms_without_a_common_item_are_not_compared():
+    judgements = in_arms({"base": 1.0, "prose": 1.0}, judges=["one"])
+    first = judgements["item"].isin(judgements["item"].unique()[:30])
+    rows = compared(arm_rows(judgements[first == (judgements["scheme"] == "base")], QUICK))
+    assert rows[["value", "ci_low", "ci_high", "p", "mde"]].isna().all(axis=None)
+    assert (rows["note"] == NO_FIT).all() and (rows[["n_items", "n_clusters"]] == 0).all(axis=None)
+
+
+def test_an_arm_of_fewer_items_differs_no_more_often_than_by_chance():
+    """100 simulated data sets of no bias: base 12 sources of 3 items, the other arm 6 of them with 1."""
+    rng = np.random.default_rng(9)
+    table = planted_items(100 * 36, rng, clusters=100 * 12)
+    place = pd.DataFrame({"item": table["item"], "source": np.arange(len(table)) // 3})
+    place["judge"] = (place["source"] // 12).astype(str)
+    asked = place.loc[(place["source"] % 12 < 6) & ~place["source"].duplicated(), "item"]
+    base, prose = (
+        planted(table, 5, "balanced", 0.0, 0.1, 2.0, rng, scheme=scheme)
+        .drop(columns="judge")
+        .merge(place, on="item")
+        for scheme in ("base", "prose")
+    )
+    rows = arm_rows(pd.concat([base, prose[prose["item"].isin(asked)]]), QUICK)
+    found = rows[(rows["quantity"] == "sd_alpha_difference") & (rows["judge"] != ALL)]
+    assert len(found) == 100 and set(found["n_items"]) == set(found["n_clusters"]) == {6}
+    assert found["value"].notna().mean() > 0.9
+    assert np.mean(found["p"] <= 0.05) < 0.08  # about 0.16 on all items of each arm
 
 
 def test_arms_need_a_base():

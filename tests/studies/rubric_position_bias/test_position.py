@@ -237,3 +237,17 @@ def test_sizes_are_compared_on_the_same_sources():
     found = size_rows(judgements, np.random.default_rng(1), QUICK)
     assert found["n_clusters"].eq(20).all()
     assert size_rows(sized((5,)), np.random.default_rng(1), QUICK).empty
+
+
+def test_sizes_are_compared_on_the_same_items():
+    # Of ten sources with two items each, one item has no choice under five options.
+    judgements = sized((3, 5))
+    lost = judgements["item"].isin(judgements["item"].unique()[:20:2])
+    judgements["score"] = judgements["score"].mask(lost & (judgements["size"] == 5))
+    found = size_rows(judgements, np.random.default_rng(1), QUICK)
+    v = found[found["quantity"] == "cramers_v"].set_index("size")
+    assert v["n_items"].tolist() == [50, 50] and v["n_trials"].tolist() == [50 * 6, 50 * 10]
+    assert found["n_clusters"].eq(30).all()
+    kept = rows_of(judgements[~lost])
+    kept = kept[kept["quantity"] == "cramers_v"].set_index("size")
+    assert v["value"].to_numpy() == pytest.approx(kept["value"][v.index].to_numpy())

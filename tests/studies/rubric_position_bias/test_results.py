@@ -50,8 +50,20 @@ def test_the_main_design_stands_for_what_a_row_does_not_name():
     assert finished(ROW | {"size": np.nan, "temperature": np.nan, "scheme": ""})["gate"] == "failed"
 
 
-def test_a_row_about_several_judges_has_no_gate():
-    assert finished(ROW | {"judge": "all"})["gate"] == finished(ROW | {"judge": None})["gate"] == ""
+def test_a_row_about_several_judges_has_the_worst_gate_of_their_cells():
+    cells = [
+        CELL | {"verdict": "passed"},
+        CELL | {"judge": "b", "dataset": "e", "verdict": "too few to tell"},
+    ]
+    gates = verdicts(pd.DataFrame([*cells, CELL | {"judge": "c", "scheme": "cot"}]))
+    pooled = ROW | {"judge": "all", "dataset": "all", "scheme": "base"}
+    assert finished(pooled, gates)["gate"] == "too few to tell"
+    assert finished(pooled | {"judge": None, "dataset": None}, gates)["gate"] == "too few to tell"
+    assert finished(pooled | {"scheme": "cot"}, gates)["gate"] == "failed"
+
+
+def test_a_row_about_no_judge_has_no_gate():
+    assert finished({"quantity": "neighbour_imbalance", "size": 5, "value": 0.5})["gate"] == ""
 
 
 def test_too_few_sources_are_told_after_what_the_estimate_says_of_itself():
