@@ -51,7 +51,7 @@ def _estimates(study: Study, params: Section) -> Iterator[tuple[str, pd.DataFram
     yield "criterion_order", by_place.assign(setting="criteria")
     yield "agreement", pd.concat([agreement, _of_several(claim_rows(agreement))], ignore_index=True)
     yield "gain", gain_rows(main, study.rng("gain"), inference)
-    yield "k_curve", _of_several(k_curve_rows(main, study.rng("k_curve"), inference))
+    yield "k_curve", k_curve_rows(main, study.rng("k_curve"), inference)
     yield "ranking", ranking_rows(main, study.rng("ranking"), inference)
     yield "logit", logit_rows(main, study.rng("logit"), inference)
     yield "prompt_arms", arm_rows(every, inference)
@@ -76,7 +76,7 @@ def _by_temperature(study: Study) -> pd.DataFrame:
 
 
 def _of_several(rows: pd.DataFrame) -> pd.DataFrame:
-    """Rows without those that pool or count the cells of one judge and data set alone."""
+    """Counts of cells, where there is more than one to count."""
     return rows[~(rows["n_cells"] <= 1)] if "n_cells" in rows else rows
 
 
