@@ -14,8 +14,8 @@ from shared.draws import number
 from shared.errors import run_stage
 from shared.judge.hygiene import neutralise
 from shared.params import load as load_params
+from shared.reading import SourceError
 from studies.rubric_position_bias.params import Dataset, DatasetParams, Section, Setting
-from studies.rubric_position_bias.reading import SourceError
 from studies.rubric_position_bias.sources import EMBEDDED, RATERS, Candidate, Criterion, load
 
 ITEMS = Path("data/rubric_position_bias/items.parquet")

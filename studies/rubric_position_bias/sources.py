@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, TypeVar
 
-from studies.rubric_position_bias.params import Dataset
-from studies.rubric_position_bias.reading import (
+from shared.reading import (
     GREATEST,
     LEAST,
     Placed,
@@ -20,6 +19,7 @@ from studies.rubric_position_bias.reading import (
     raise_for,
     visible,
 )
+from studies.rubric_position_bias.params import Dataset
 
 T = TypeVar("T")
 

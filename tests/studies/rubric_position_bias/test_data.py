@@ -11,10 +11,10 @@ import pandas as pd
 import pytest
 from ruamel.yaml import YAML
 
+from shared.reading import SourceError
 from studies.rubric_position_bias import data
 from studies.rubric_position_bias.data import COLUMNS, items, report, shortfalls
 from studies.rubric_position_bias.params import DatasetParams
-from studies.rubric_position_bias.reading import SourceError
 from studies.rubric_position_bias.sources import RATERS
 from tests.studies.rubric_position_bias.layouts import ARTICLE, RESPONSE, SUMMARY, TOLD, stories, write
 

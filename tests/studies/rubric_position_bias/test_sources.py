@@ -5,8 +5,8 @@ from typing import get_args
 
 import pytest
 
+from shared.reading import SourceError
 from studies.rubric_position_bias.params import DATASETS
-from studies.rubric_position_bias.reading import SourceError
 from studies.rubric_position_bias.sources import RATERS, Criterion, Rater, criteria, load
 from tests.studies.rubric_position_bias.layouts import (
     ARTICLE,

@@ -59,13 +59,13 @@ class Row:
         whole = isinstance(value, int) and not isinstance(value, bool)
         return name_of(str(value) if whole else _text(value, column), column)
 
-    def score(self, column: str) -> float:
-        """A score that a rubric of five levels can give."""
-        return _score(self.value(column), column)
+    def score(self, column: str, low: float = LEAST, high: float = GREATEST) -> float:
+        """A number in a range; unless told otherwise, one that a rubric of five levels can give."""
+        return _score(self.value(column), column, low, high)
 
-    def mean_score(self, column: str) -> float:
-        """The mean of a list of scores."""
-        return fmean(_score(score, column) for score in self._list(column))
+    def mean_score(self, column: str, low: float = LEAST, high: float = GREATEST) -> float:
+        """The mean of a list of such numbers."""
+        return fmean(_score(score, column, low, high) for score in self._list(column))
 
     def texts(self, column: str) -> tuple[str, ...]:
         """The texts of a list, none of them empty."""
@@ -103,6 +103,19 @@ def json_lines(file: Path, fix: str) -> list[Placed[Row]]:
     # Only "\n" ends a row: a text may hold any other character that str.splitlines splits at.
     numbered = enumerate(_content(file, fix).split(b"\n"), start=1)
     return made(((f"{file}:{at}", line) for at, line in numbered if line.strip()), _row)
+
+
+def json_list(file: Path, fix: str) -> list[Placed[Row]]:
+    """The rows of a JSON file that holds one list of objects.
+
+    Raises
+    ------
+    SourceError
+        As `json_lines`; a row is named by its number, from 1.
+    """
+    ((_, rows),) = made([(str(file), _content(file, fix))], _rows)
+    numbered = enumerate(rows, start=1)
+    return made(((f"{file}, row {at}", row) for at, row in numbered), lambda row: Row(_object(row, "it")))
 
 
 def json_entries(file: Path, fix: str) -> list[Placed[tuple[str, Row]]]:
@@ -172,18 +185,30 @@ def _content(file: Path, fix: str) -> bytes:
         content = file.read_bytes()
     except (FileNotFoundError, NotADirectoryError):
         raise SourceError(f"{file}: absent; {fix}") from None
+    except IsADirectoryError:
+        raise SourceError(f"{file}: a folder, where a file should be; {fix}") from None
     if not content.strip():
         raise SourceError(f"{file}: empty; {fix}")
     return content
 
 
 def _row(data: bytes) -> Row:
+    return Row(_object(_json(_decoded(data)), "it"))
+
+
+def _rows(data: bytes) -> list[Any]:
+    whole = _json(_decoded(data))
+    if not isinstance(whole, list):
+        raise ValueError(f"it should be a JSON list of objects, not {_short(whole)}; write it so")
+    return whole
+
+
+def _decoded(data: bytes) -> str:
     try:
-        text = data.decode("utf-8-sig")
+        return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         wrong = data[error.start]
         raise ValueError(f"not UTF-8 (byte {wrong:#04x} at {error.start}); convert it to UTF-8") from None
-    return Row(_object(_json(text), "it"))
 
 
 def _json(text: str) -> Any:
@@ -226,11 +251,11 @@ def _stripped(value: Any, what: str) -> str:
     return value.replace("\r\n", "\n").replace("\r", "\n").strip() if visible(value) else ""
 
 
-def _score(value: Any, what: str) -> float:
+def _score(value: Any, what: str, low: float, high: float) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise ValueError(f"{what} should be a number, not {_short(value)}; write it without quotes")
-    if not LEAST <= value <= GREATEST:  # nan lies nowhere
-        raise ValueError(f"{what} is {_short(value)}, outside {LEAST} to {GREATEST}; rescale or correct it")
+    if not low <= value <= high:  # nan lies nowhere
+        raise ValueError(f"{what} is {_short(value)}, outside {low:g} to {high:g}; rescale or correct it")
     return float(value)
 
 

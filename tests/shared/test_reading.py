@@ -7,11 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shared.errors import UserError
-from studies.rubric_position_bias.reading import (
+from shared.reading import (
     Row,
     SourceError,
     json_entries,
     json_lines,
+    json_list,
     made,
     name_of,
     visible,
@@ -234,3 +235,30 @@ def test_any_file_is_read_or_refused_in_one_line(tmp_path_factory, content):
             read(file, FIX)
         except SourceError as error:
             assert str(error).startswith(str(file)) and "\n" not in str(error)
+
+
+def test_a_folder_in_a_files_place_is_one_line(tmp_path):
+    (tmp_path / "rows.jsonl").mkdir()
+    with pytest.raises(SourceError, match="a folder, where a file should be; put it there"):
+        json_lines(tmp_path / "rows.jsonl", "put it there")
+
+
+def test_a_list_of_objects_is_read_with_the_number_of_each_row(tmp_path):
+    file = tmp_path / "rows.json"
+    file.write_text('[{"a": 1}, {"a": 2}]')
+    assert [(where, row.values["a"]) for where, row in json_list(file, "")] == [
+        (f"{file}, row 1", 1),
+        (f"{file}, row 2", 2),
+    ]
+    file.write_text('{"a": 1}')
+    with pytest.raises(SourceError, match="should be a JSON list of objects"):
+        json_list(file, "")
+    file.write_text('[{"a": 1}, 3]')
+    with pytest.raises(SourceError, match="row 2: it should be a JSON object, not 3"):
+        json_list(file, "")
+
+
+def test_a_score_has_its_own_range_where_it_is_told_one():
+    assert Row({"a": -3}).score("a", -3, 3) == -3
+    with pytest.raises(ValueError, match="a is 4, outside -3 to 3"):
+        Row({"a": 4}).score("a", -3, 3)
