@@ -29,7 +29,7 @@ from studies.rubric_position_bias.design import design
 from studies.rubric_position_bias.judge import with_texts
 from studies.rubric_position_bias.params import Section
 from studies.rubric_position_bias.protocols import Protocols
-from studies.rubric_position_bias.results import Study
+from shared.reporting.results import Study
 from studies.rubric_position_bias.tables import all_tables
 
 ROOT = Path(__file__).parent.parent

@@ -122,6 +122,14 @@ Count = Annotated[int, Field(ge=1)]
 Text = Annotated[str, Field(min_length=1)]
 
 
+class Hub(Strict):
+    """A data set on a hub, pinned: a branch's name would change under the study."""
+
+    dataset: Text
+    revision: Annotated[str, Field(pattern=r"^[0-9a-f]{40}$")]
+    split: Text
+
+
 # --- judges -----------------------------------------------------------------------------------------
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import zlib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -92,6 +94,7 @@ def json_lines(file: Path, fix: str) -> list[Placed[Row]]:
     Parameters
     ----------
     file : Path
+        Packed by gzip where its name ends in ``.gz``.
     fix : str
         What to do where the file is absent or holds nothing.
 
@@ -129,6 +132,27 @@ def json_entries(file: Path, fix: str) -> list[Placed[tuple[str, Row]]]:
     ((_, whole),) = made([(str(file), _content(file, fix))], _row)
     entries = ((f"{file}, entry {key!r}", (key, value)) for key, value in whole.values.items())
     return made(entries, lambda entry: (entry[0], Row(_object(entry[1], "the entry"))))
+
+
+def hub_rows(dataset: str, revision: str, split: str) -> list[Placed[Row]]:
+    """The rows of one split of a data set on a hub, at a pinned revision, each after its number from 0.
+
+    Raises
+    ------
+    SourceError
+        If the hub cannot be reached, or has no such data set, revision or split.
+    """
+    # Imported here: nothing but this source needs it, and it takes seconds.
+    from datasets import load_dataset
+
+    try:
+        rows = load_dataset(dataset, revision=revision, split=split)
+    except Exception as error:  # the hub's client raises dozens of kinds: absent, private, offline, no split
+        reason = str(error).strip().splitlines() or [type(error).__name__]
+        raise SourceError(
+            f"{dataset} at {revision}, split {split}, cannot be loaded: {reason[0]}"
+        ) from error
+    return [(f"{dataset}[{at}]", Row(row)) for at, row in enumerate(rows)]
 
 
 def made(found: Iterable[Placed[T]], make: Callable[[T], U]) -> list[Placed[U]]:
@@ -187,9 +211,17 @@ def _content(file: Path, fix: str) -> bytes:
         raise SourceError(f"{file}: absent; {fix}") from None
     except IsADirectoryError:
         raise SourceError(f"{file}: a folder, where a file should be; {fix}") from None
+    content = _unpacked(content, file) if file.suffix == ".gz" else content
     if not content.strip():
         raise SourceError(f"{file}: empty; {fix}")
     return content
+
+
+def _unpacked(content: bytes, file: Path) -> bytes:
+    try:
+        return gzip.decompress(content)
+    except (OSError, EOFError, zlib.error) as error:
+        raise SourceError(f"{file}: not whole or not gzip ({error}); fetch it again") from None
 
 
 def _row(data: bytes) -> Row:

@@ -300,6 +300,83 @@ def parse_notes(text: str, finish_reason: str, candidates: Sequence[str], criter
     return Parsed("ok", fields={**rest, "notes": _nested(notes, candidates, criteria)})
 
 
+def parse_evidence(
+    text: str, finish_reason: str, candidates: Sequence[str], *, criteria: bool = True
+) -> Parsed:
+    """Read a record: the criteria that matter, and the evidence about each candidate.
+
+    Parameters
+    ----------
+    text, finish_reason : str
+        As in `parse_verdict`.
+    candidates : sequence of str
+        The names in the prompt, such as ``("Cedar", "Willow")``, or a single one.
+    criteria : bool
+        Whether the record must hold criteria too.
+
+    Returns
+    -------
+    Parsed
+        "ok" only if ``fields["criteria"]`` is a str and ``fields["evidence"][candidate]`` is one for every
+        candidate, none of them blank, each as the judge wrote it. ``verdict`` is always None.
+
+    Raises
+    ------
+    ValueError
+        Where two names read the same.
+
+    Notes
+    -----
+    JSON alone: ``{"criteria": "...", "evidence": {candidate: "..."}}``; what else the object holds (a verdict)
+    is in ``fields``, as in `parse_verdict`. Text without that form is never taken for evidence. The texts are
+    the judge's: `shared.judge.hygiene.neutralise` them before they stand in another prompt.
+
+    Examples
+    --------
+    >>> record = '{"criteria": "Facts.", "evidence": {"cedar": "Names Paris.", "Willow": "Names Lyon."}}'
+    >>> parse_evidence(record, "stop", ("Cedar", "Willow")).fields["evidence"]
+    {'Cedar': 'Names Paris.', 'Willow': 'Names Lyon.'}
+    >>> parse_evidence(record, "stop", ("Cedar", "Maple")).status
+    'unparsed'
+    """
+    _by_form((name, name) for name in candidates)
+    status, answer = _open(text, finish_reason)
+    if status != "ok":
+        return Parsed(status)
+    fields = (_json_object(answer) or {}) if _is_json(answer) else {}
+    evidence = _pick(fields.pop("evidence", None), candidates)
+    said = [evidence.get(name) for name in candidates] + ([fields.get("criteria")] if criteria else [])
+    if not all(isinstance(one, str) and remove_invisible(one).strip() for one in said):
+        return _without_answer(answer)
+    return Parsed("ok", fields={**fields, "evidence": {name: evidence[name] for name in candidates}})
+
+
+def parse_texts(text: str, finish_reason: str, keys: Sequence[str]) -> Parsed:
+    """Read an answer that is one JSON object of texts.
+
+    Parameters
+    ----------
+    text, finish_reason : str
+        As in `parse_verdict`.
+    keys : sequence of str
+        The keys in the prompt, such as ``("criteria", "assessment")``.
+
+    Returns
+    -------
+    Parsed
+        "ok" only if every key is there with a text that is not blank; then ``fields`` holds exactly these, as
+        the judge wrote them. ``verdict`` is always None.
+    """
+    status, answer = _open(text, finish_reason)
+    if status != "ok":
+        return Parsed(status)
+    fields = _pick(_json_object(answer) if _is_json(answer) else None, keys)
+    said = [fields.get(key) for key in keys]
+    if not all(isinstance(one, str) and remove_invisible(one).strip() for one in said):
+        return _without_answer(answer)
+    return Parsed("ok", fields=dict(zip(keys, said, strict=True)))
+
+
 def parse_rationale(text: str, finish_reason: str) -> Parsed:
     """Read an answer that is nothing but a rationale.
 

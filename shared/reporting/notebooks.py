@@ -13,6 +13,7 @@ from pandas.io.formats.style import Styler
 
 from shared.judge.parsing import status_before_reading
 from shared.reporting import readme
+from shared.reporting.pages import plain
 from shared.reporting.tables import between, interval, markdown, number, p_value, whole
 
 TABLES = readme.Tables(readme.TABLES, seen_from=Path("notebooks"))
@@ -131,15 +132,8 @@ class Results:
             "paper": [_paper(*row) for row in _values(rows, "published", "paper_low", "paper_high")],
             "note": rows["note"],
         }
-        laid = rows[names].map(_name).assign(**columns)
+        laid = rows[names].map(plain).assign(**columns)
         return laid.loc[:, (laid != "").any()]
-
-
-def _name(value: Any) -> str:
-    """A name as it is printed; a number without zeros that say nothing, nothing for nan."""
-    if isinstance(value, str):
-        return value
-    return "" if pd.isna(value) else f"{value:g}"
 
 
 def _paper(exact: float, low: float, high: float) -> str:

@@ -1,12 +1,13 @@
-"""What the pages of all tables share: what a table rests on, the gate, lines without empty columns."""
+"""What the pages of all tables share: what a table rests on, the gate, its rows as lines without empty columns."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import pandas as pd
 
-from shared.reporting.tables import TOO_FEW, markdown
+from shared.reporting.tables import TOO_FEW, interval, markdown, whole
 
 INSTRUMENT_CHECK = "instrument check"
 
@@ -54,6 +55,74 @@ def gate_notes(rows: pd.DataFrame, sources: str = "documents") -> list[str]:
     if rows["note"].str.contains(TOO_FEW).any():
         notes.append(f"{TOO_FEW}: fewer {sources} than `statistics.few_clusters` in params.")
     return notes
+
+
+# --- Names ------------------------------------------------------------------------------------------
+
+
+def plain(value: Any) -> str:
+    """A name as it is printed; a number without zeros that say nothing, nothing for nan.
+
+    Examples
+    --------
+    >>> plain("lock"), plain(5.0), plain(0.25), plain(float("nan"))
+    ('lock', '5', '0.25', '')
+    """
+    if isinstance(value, str):
+        return value
+    return "" if pd.isna(value) else f"{value:g}"
+
+
+def values(rows: pd.DataFrame, name: str) -> list[str]:
+    """The different values of a name, in their order; of rows that have it."""
+    return [value for value in dict.fromkeys(rows[name].map(plain)) if value]
+
+
+def differing(rows: pd.DataFrame, names: Sequence[str]) -> list[str]:
+    """The names in which two rows differ: a table has a column of each."""
+    return [name for name in names if len(values(rows, name)) > 1]
+
+
+def in_common(rows: pd.DataFrame, names: Sequence[str], labels: Mapping[str, str]) -> str:
+    """The names in which no two rows differ, which no column repeats; ``labels`` say how they are called."""
+    same = [(name, values(rows, name)) for name in names]
+    told = [f"{labels.get(name, name)} {found[0]}" for name, found in same if len(found) == 1]
+    return f"In all rows: {', '.join(told)}." if told else ""
+
+
+# --- Numbers ----------------------------------------------------------------------------------------
+
+
+def estimate(row: pd.Series) -> str:
+    """A row's value with its interval."""
+    return interval(row["value"], row["ci_low"], row["ci_high"])
+
+
+def sizes(row: pd.Series, sources: str = "documents") -> dict[str, str]:
+    """What a row rests on: items, independent sources, answers that could not be parsed."""
+    columns = {"n": "n_items", sources: "n_clusters", "unparsed": "n_unparsed"}
+    return {name: whole(row[column]) for name, column in columns.items()}
+
+
+def statuses(cell: pd.DataFrame, names: Mapping[str, str], called: Callable[[str], str]) -> dict[str, str]:
+    """One line of a table of statuses: counts side by side, with the rate of ``ok``.
+
+    Parameters
+    ----------
+    cell : DataFrame
+        One row a status, of quantity ``<status>_rate``.
+    names : mapping
+        What names the cell, by column.
+    called : callable
+        How a quantity is called.
+    """
+    first, answered = cell.iloc[0], cell[cell["quantity"] == "ok_rate"].iloc[0]
+    line = {**names, "answers due": whole(first["n_trials"])}
+    line |= {called(row["quantity"]): whole(row["count"]) for _, row in cell.iterrows()}
+    return line | {"ok rate [interval]": estimate(answered), "note": first["note"]}
+
+
+# --- Lines ------------------------------------------------------------------------------------------
 
 
 def table(lines: Sequence[dict[str, str]]) -> str:

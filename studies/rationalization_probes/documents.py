@@ -16,6 +16,7 @@ from typing import Any, Protocol, TypeVar
 from shared.draws import number
 from shared.errors import UserError
 from shared.judge.hygiene import neutralise
+from shared.reading import SourceError, hub_rows
 from studies.rationalization_probes.damage import Edit, ladder
 from studies.rationalization_probes.params import Documents
 
@@ -273,17 +274,10 @@ def _decode(data: bytes) -> str:
 
 
 def _read_hub(dataset: str, revision: str, split: str) -> list[Row]:
-    # Imported here: nothing but this source needs it, and it takes seconds.
-    from datasets import load_dataset
-
     try:
-        rows = load_dataset(dataset, revision=revision, split=split)
-    except Exception as error:  # the hub's client raises dozens of kinds: absent, private, offline, no split
-        reason = str(error).strip().splitlines() or [type(error).__name__]
-        raise DocumentError(
-            f"documents.hub: {dataset} at {revision}, split {split}, cannot be loaded: {reason[0]}"
-        ) from error
-    return [(f"{dataset}[{at}]", row) for at, row in enumerate(rows)]
+        return [(where, row.values) for where, row in hub_rows(dataset, revision, split)]
+    except SourceError as error:
+        raise DocumentError(f"documents.hub: {error}") from error
 
 
 def made_of(rows: Iterable[Row], make: Callable[[Mapping[str, Any]], T]) -> tuple[list[T], list[str]]:

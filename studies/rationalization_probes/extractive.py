@@ -7,6 +7,8 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
+from shared.sentences import segment
+
 if TYPE_CHECKING:
     from sumy.models.dom import ObjectDocumentModel
 
@@ -27,7 +29,7 @@ class Tokenizer:
     def to_sentences(text: str) -> tuple[str, ...]:
         """Sentences of a text, in order, white space collapsed; one never spans two paragraphs."""
         paragraphs = (" ".join(part.split()) for part in _PARAGRAPH.split(text))
-        return tuple(s.strip() for part in paragraphs for s in _segment(part) if s.strip())
+        return tuple(s.strip() for part in paragraphs for s in segment(part) if s.strip())
 
     @staticmethod
     def to_words(text: str) -> tuple[str, ...]:
@@ -104,14 +106,3 @@ def _summariser(system: System) -> Callable[[ObjectDocumentModel, int], Any]:
     summariser = classes[system]()
     summariser.stop_words = get_stop_words(Tokenizer.language)
     return summariser
-
-
-def _segment(paragraph: str) -> list[str]:
-    return list(_segmenter()(paragraph))
-
-
-@cache
-def _segmenter() -> Callable[[str], list[str]]:
-    from pysbd import Segmenter
-
-    return Segmenter(language="en", clean=False).segment

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator, Mapping
 from functools import cache
 
-from studies.rationalization_probes.stated_marks import plain
-from studies.rationalization_probes.stated_words import any_of
+from shared.judge.stated_marks import plain
+from shared.judge.stated_words import any_of
 
 Span = tuple[int, int]
 

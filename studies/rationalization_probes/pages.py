@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import pandas as pd
 
-from shared.reporting.pages import basis, gate_notes, table
+from shared.reporting.pages import basis, estimate, gate_notes, sizes, statuses, table
 from shared.reporting.tables import between, interval, number, p_value, whole
 from studies.rationalization_probes.captions import ABSENT, EXCLUDED, EXCLUDED_HERE, TEXTS
 
@@ -164,11 +164,11 @@ def _side_by_side(rows: pd.DataFrame, quantities: Sequence[str]) -> str:
     for _, cell in rows.groupby(keys, sort=False):
         by_quantity = {str(row["quantity"]): row for _, row in cell.iterrows()}
         first = cell.iloc[0]
-        line = _names(first) | {"kind": first["kind"]} | _sizes(first)
+        line = _names(first) | {"kind": first["kind"]} | sizes(first)
         for quantity in quantities:
             row, name = by_quantity[quantity], QUANTITY_NAMES[quantity]
             count = "" if pd.isna(row["count"]) else f" ({whole(row['count'])})"
-            line |= {name: _estimate(row) + count, f"{name}, of all": number(row["value_paper"])}
+            line |= {name: estimate(row) + count, f"{name}, of all": number(row["value_paper"])}
             line |= {f"{name}, paper": _paper(row)}
         cells.append(line | {"note": first["note"]})
     return table(cells)
@@ -225,13 +225,8 @@ def _status_rows(rows: pd.DataFrame) -> Iterator[str]:
     """One row a scheme, probe and stage; statuses side by side."""
     cells = []
     for _, cell in rows.groupby(["judge", "scheme", "condition", "stage"], sort=False):
-        first = cell.iloc[0]
-        line = {**_names(first), "stage": first["stage"], "answers due": whole(first["n_trials"])}
-        line |= {
-            str(row["quantity"]).removesuffix("_rate"): whole(row["count"]) for _, row in cell.iterrows()
-        }
-        answered = cell[cell["quantity"] == "ok_rate"].iloc[0]
-        cells.append(line | {"ok rate [interval]": _estimate(answered), "note": first["note"]})
+        names = {**_names(cell.iloc[0]), "stage": cell.iloc[0]["stage"]}
+        cells.append(statuses(cell, names, lambda quantity: quantity.removesuffix("_rate")))
     yield table(cells)
 
 
@@ -285,10 +280,10 @@ def _line(row: pd.Series, extras: Sequence[str]) -> dict[str, str]:
     if pd.notna(row["kind"]):
         line["kind"] = row["kind"]
     line |= {name: row[name] for name in ("over", "wording") if row[name]}
-    line |= {"quantity": quantity_name(row["quantity"]), "ours [interval]": _estimate(row)}
+    line |= {"quantity": quantity_name(row["quantity"]), "ours [interval]": estimate(row)}
     for extra in extras:
         line |= _extra(row, extra)
-    return line | _sizes(row) | {"paper": _paper(row), "note": row["note"]}
+    return line | sizes(row) | {"paper": _paper(row), "note": row["note"]}
 
 
 def _extra(row: pd.Series, name: str) -> dict[str, str]:
@@ -307,15 +302,6 @@ def _names(row: pd.Series) -> dict[str, str]:
     names["scheme"] = SCHEME_NAMES[names["scheme"]]
     pair = {"candidate 1 by": row["writer"], "system": row["system"]}
     return names | (pair if row["system"] else {})
-
-
-def _sizes(row: pd.Series) -> dict[str, str]:
-    sizes = {"n": "n_items", "documents": "n_clusters", "unparsed": "n_unparsed"}
-    return {name: whole(row[column]) for name, column in sizes.items()}
-
-
-def _estimate(row: pd.Series) -> str:
-    return interval(row["value"], row["ci_low"], row["ci_high"])
 
 
 def _paper(row: pd.Series) -> str:

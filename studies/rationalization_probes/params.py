@@ -8,7 +8,7 @@ from typing import Annotated, Literal, Self, get_args
 from pydantic import AfterValidator, Field, field_validator, model_validator
 
 from shared.judge.hygiene import neutralise
-from shared.params import Count, Distinct, JudgeSlug, Strict, Text, did_you_mean, keys, mistake
+from shared.params import Count, Distinct, Hub, JudgeSlug, Strict, Text, did_you_mean, keys, mistake
 
 Scheme = Literal[
     "baseline",
@@ -53,14 +53,6 @@ NO_CONCISENESS = "_no_conciseness"
 
 LEAST_SCORE, GREATEST_SCORE = 1, 5
 """Of one criterion, and so of a total."""
-
-
-class Hub(Strict):
-    """A data set on a hub, pinned: a branch's name would change under the study."""
-
-    dataset: Text
-    revision: Annotated[str, Field(pattern=r"^[0-9a-f]{40}$")]
-    split: Text
 
 
 class Tokens(Strict):

@@ -29,7 +29,7 @@ from studies.rationalization_probes.params import Rationales
 from studies.rationalization_probes.rows import entropy_of, estimate, frame, graded_estimate, row, signed_test
 
 Vectors = Mapping[str, Array]
-"""A vector of each text, from `embedding.read_vectors`."""
+"""A vector of each text, from `shared.embedding.read_vectors`."""
 
 Descriptors = Mapping[str, Sequence[tuple[str, str]]]
 """Wordings by family, each (the cue's side, the other side)."""

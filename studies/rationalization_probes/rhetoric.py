@@ -20,6 +20,7 @@ from statsmodels.stats.proportion import proportion_confint
 
 from shared.errors import UserError
 from shared.frames import cells
+from shared.judge.stated import Stated, stated_preference
 from shared.metrics.resampling import (
     Array,
     Inference,
@@ -31,7 +32,6 @@ from shared.metrics.resampling import (
 from studies.rationalization_probes.label_argument import argues_from_label
 from studies.rationalization_probes.pairing import cued_cells, of_stage
 from studies.rationalization_probes.rows import entropy_of, frame, row, signed_test
-from studies.rationalization_probes.stated import Stated, stated_preference
 from studies.rationalization_probes.tasks import task_of
 
 __all__ = [

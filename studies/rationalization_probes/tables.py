@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from shared.embedding import read_vectors
 from shared.errors import run_stage
 from shared.frames import read, read_judges
 from shared.metrics.resampling import Inference
@@ -26,7 +27,7 @@ from studies.rationalization_probes import (
 )
 from studies.rationalization_probes.attacks import REWRITTEN
 from studies.rationalization_probes.design import ITEMS, TRIALS
-from studies.rationalization_probes.embedding import EMBEDDINGS, read_vectors
+from studies.rationalization_probes.embedding import EMBEDDINGS
 from studies.rationalization_probes.instrument_tables import (
     answer_rows,
     competence_rows,

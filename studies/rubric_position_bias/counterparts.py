@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from shared.reporting import published
+from shared.reporting.results import Counterpart
 
 PAPER = "rubric_position_bias"
 
@@ -36,27 +37,7 @@ TOTALS: Mapping[str, str] = {"013": "014", "017": "018", "020": "021", "052": "0
 """Statements that count something, and the statement of how many there are in all."""
 
 
-class Counterpart(NamedTuple):
-    """What the paper prints about a row of ours.
-
-    Attributes
-    ----------
-    id : str
-        The statement's, where it is one; "" where there is none, or a range over several.
-    value : float
-        A number that is printed of just this row's judge, or of all where the row is about all; else nan.
-    low, high : float
-        A range; nan where there is none. Both the same where one number is printed of all judges together and
-        the row is about one.
-    """
-
-    id: str
-    value: float
-    low: float
-    high: float
-
-
-NONE = Counterpart("", np.nan, np.nan, np.nan)
+NONE = Counterpart()
 
 
 class Statement(NamedTuple):

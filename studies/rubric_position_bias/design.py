@@ -13,13 +13,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from shared.errors import UserError, run_stage
 from shared.frames import read
 from shared.params import load
+from shared.selection import first_items
 from studies.rubric_position_bias.orders import MOST, Strategy, balanced, sequence
 from studies.rubric_position_bias.params import EFFORTS, SCHEMES, STRATEGIES, Section, TrialSet
 
@@ -92,25 +91,12 @@ def design(items: pd.DataFrame, params: Section, seed: int) -> pd.DataFrame:
 def selected(items: pd.DataFrame, chosen: TrialSet) -> set[str]:
     """The ids of a set's items: its setting's, of its data sets, as many as it asks of each.
 
-    Where not all are asked for, each prompt (cluster) gives one item before any gives a second, in the file's
-    order; and prompts take turns in which of their items comes first, so that the first few are not all one
-    system's, or all of one criterion.
+    Where not all are asked for, prompts take turns: see `first_items`.
     """
     found = items[items["setting"] == chosen.setting]
     if chosen.datasets is not None:
         found = found[found["dataset"].isin(chosen.datasets)]
-    if chosen.items is not None:
-        by_turn = found.iloc[np.argsort(_turns(found), kind="stable")]
-        found = by_turn.groupby("dataset").head(chosen.items)
-    return set(found["item"])
-
-
-def _turns(items: pd.DataFrame) -> npt.NDArray[np.int64]:
-    """After how many items of its own prompt each item is taken."""
-    prompts = items.groupby("dataset")["cluster"].transform(lambda names: pd.factorize(names)[0])
-    of_prompt = items.groupby(["dataset", "cluster"])
-    turns = (of_prompt.cumcount() + prompts) % of_prompt["item"].transform("size")
-    return turns.to_numpy(np.int64)
+    return set(first_items(found, chosen.items)["item"])
 
 
 def _item_trials(item: Any, sets: Iterable[TrialSet], seed: int) -> Iterator[tuple[Any, ...]]:

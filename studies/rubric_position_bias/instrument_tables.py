@@ -7,12 +7,11 @@ from typing import Any
 
 import pandas as pd
 
-from shared.judge.records import STATUSES
-from shared.metrics.resampling import rate_interval
+from shared.reporting.answers import status_rows
+from shared.reporting.results import Study
 from studies.rubric_position_bias.grid import cells
 from studies.rubric_position_bias.levels import SIZES
 from studies.rubric_position_bias.orders import balanced, neighbour_imbalance
-from studies.rubric_position_bias.results import Study
 
 CELL = ("judge", "setting", "dataset", "scheme", "size", "temperature", "effort")
 
@@ -26,20 +25,7 @@ def answer_rows(study: Study) -> Iterator[dict[str, Any]]:
     several = rows["setting"] == "criteria"
     trials = pd.concat([rows[~several], rows[several].drop_duplicates(["judge", "trial"])])
     for names, cell in cells(trials, CELL):
-        for status in STATUSES:
-            hits = cell["status"] == status
-            rng = study.rng("answers", *map(str, names.values()), status)
-            found = rate_interval(hits, cell["cluster"], rng, study.inference)
-            yield {
-                "quantity": f"{status}_rate",
-                **names,
-                **{"value": found.value, "ci_low": found.low, "ci_high": found.high},
-                "count": int(hits.sum()),
-                "n_trials": len(cell),
-                "n_items": cell["item"].nunique(),
-                "n_clusters": cell["cluster"].nunique(),
-                "n_unparsed": int((cell["status"] != "ok").sum()),
-            }
+        yield from status_rows(study, names, cell)
 
 
 def order_rows() -> pd.DataFrame:

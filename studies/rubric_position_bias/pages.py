@@ -8,8 +8,18 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from shared.reporting.pages import basis, gate_notes, table
-from shared.reporting.tables import between, interval, number, p_value, whole
+from shared.reporting.pages import (
+    basis,
+    differing,
+    estimate,
+    gate_notes,
+    in_common,
+    plain,
+    sizes,
+    statuses,
+    table,
+)
+from shared.reporting.tables import between, number, p_value, whole
 from studies.rubric_position_bias import counterparts
 from studies.rubric_position_bias.captions import ABSENT, EXCLUDED, EXCLUDED_HERE, TEXTS
 
@@ -132,7 +142,8 @@ def page(name: str, rows: pd.DataFrame, profile: str, confidence: float) -> Iter
     told = [text.counted, EXCLUDED_HERE.get(name, EXCLUDED)]
     if name != "orders":  # arithmetic
         told.append(f"Intervals are at {confidence:.0%} and resample whole {SOURCES}.")
-    yield " ".join(filter(None, [*told, _basis(rows, profile), _in_common(rows)]))
+    told += [_basis(rows, profile), in_common(rows, CELL, _LABELS)]
+    yield " ".join(filter(None, told))
     yield from _BLOCKS.get(name, _in_rows)(rows)
     yield _notes(rows)
 
@@ -145,26 +156,7 @@ def _basis(rows: pd.DataFrame, profile: str) -> str:
     return basis(own, profile, SOURCES)
 
 
-def _in_common(rows: pd.DataFrame) -> str:
-    """The names in which no two rows differ, which no column repeats."""
-    same = [(name, _values(rows, name)) for name in CELL]
-    told = [f"{_LABELS.get(name, name)} {values[0]}" for name, values in same if len(values) == 1]
-    return f"In all rows: {', '.join(told)}." if told else ""
-
-
-def _values(rows: pd.DataFrame, name: str) -> list[str]:
-    """The different values of a name, in their order; of rows that have it."""
-    return [value for value in dict.fromkeys(rows[name].map(_text)) if value]
-
-
 _LABELS = {"dataset": "data set", "rater": "reference scores"}
-
-
-def _text(value: Any) -> str:
-    """A name as it is printed; a number without zeros that say nothing, nothing for nan."""
-    if isinstance(value, str):
-        return value
-    return "" if pd.isna(value) else f"{value:g}"
 
 
 # --- Layouts ----------------------------------------------------------------------------------------
@@ -232,14 +224,8 @@ def _calibration_blocks(rows: pd.DataFrame) -> Iterator[str]:
 
 def _status_rows(rows: pd.DataFrame) -> Iterator[str]:
     """Statuses side by side, as counts, with the rate of `ok`."""
-    lines = []
-    for _, cell in _cells(rows, rows, ()):
-        first = cell.iloc[0]
-        line = _names(first, rows) | {"answers due": whole(first["n_trials"])}
-        line |= {quantity_name(row["quantity"]): whole(row["count"]) for _, row in cell.iterrows()}
-        answered = cell[cell["quantity"] == "ok_rate"].iloc[0]
-        lines.append(line | {"ok rate [interval]": _estimate(answered), "note": first["note"]})
-    yield table(lines)
+    cells = _cells(rows, rows, ())
+    yield table([statuses(cell, _names(cell.iloc[0], rows), quantity_name) for _, cell in cells])
 
 
 _BLOCKS: Mapping[str, Callable[[pd.DataFrame], Iterator[str]]] = {
@@ -261,7 +247,7 @@ def _cells(
     rows: pd.DataFrame, table_rows: pd.DataFrame, keys: Sequence[str]
 ) -> Iterator[tuple[Any, pd.DataFrame]]:
     """The rows that stand in one line: of one judge and cell, and one value of each key."""
-    by = ["judge", *_shown(table_rows), *keys]
+    by = ["judge", *differing(table_rows, CELL), *keys]
     yield from rows.groupby(by, sort=False, dropna=False)
 
 
@@ -271,13 +257,13 @@ def _side_by_side(rows: pd.DataFrame, table_rows: pd.DataFrame, across: str, key
     lines = []
     for _, cell in _cells(rows, table_rows, keys):
         first = cell.iloc[0]
-        line = _names(first, table_rows) | {key: _text(first[key]) for key in keys} | columns
+        line = _names(first, table_rows) | {key: plain(first[key]) for key in keys} | columns
         for _, row in cell.iterrows():
             ours, paper = _titles(row[across], across)
             line |= {ours: _counted(row), paper: _paper(row)}
         lows, highs = cell["null_low"].astype(float), cell["null_high"].astype(float)
         line |= {"without bias": between(lows.min(), highs.max())}
-        lines.append(line | _extras_of_cell(first) | _sizes(first) | {"note": first["note"]})
+        lines.append(line | _extras_of_cell(first) | sizes(first, SOURCES) | {"note": first["note"]})
     return table(lines)
 
 
@@ -289,7 +275,7 @@ def _titles(name: str, across: str) -> tuple[str, str]:
 def _counted(row: pd.Series) -> str:
     """An estimate, with the number of choices where there is one."""
     count = "" if pd.isna(row["count"]) else f" ({whole(row['count'])})"
-    return _estimate(row) + count
+    return estimate(row) + count
 
 
 def _extras_of_cell(row: pd.Series) -> dict[str, str]:
@@ -308,7 +294,7 @@ def _line(row: pd.Series, table_rows: pd.DataFrame, several: bool) -> dict[str, 
     line = _names(row, table_rows)
     line |= {"quantity": quantity_name(row["quantity"])}
     line |= {"condition": row["condition"]} if several else {}
-    line |= {"k": _text(row["k"]), "ours [interval]": _estimate(row)}
+    line |= {"k": plain(row["k"]), "ours [interval]": estimate(row)}
     line |= {
         "without bias": between(row["null_low"], row["null_high"]),
         "p, uncorrected": p_value(row["p"]),
@@ -320,7 +306,7 @@ def _line(row: pd.Series, table_rows: pd.DataFrame, several: bool) -> dict[str, 
     }
     line |= {name: _whole_or_nothing(row, column) for name, column in _COUNTS.items()}
     line |= {name: row[name] for name in ("verdict", "gate")} if row["verdict"] else {}
-    return line | _sizes(row) | {"paper": _paper(row), "note": row["note"]}
+    return line | sizes(row, SOURCES) | {"paper": _paper(row), "note": row["note"]}
 
 
 _COUNTS = {
@@ -339,22 +325,8 @@ def _whole_or_nothing(row: pd.Series, column: str) -> str:
     return "" if pd.isna(value) or (lost and value == 0) else whole(value)
 
 
-def _shown(rows: pd.DataFrame) -> list[str]:
-    """The names in which rows of the table differ."""
-    return [name for name in CELL if len(_values(rows, name)) > 1]
-
-
 def _names(row: pd.Series, table_rows: pd.DataFrame) -> dict[str, str]:
-    return {"judge": row["judge"], **{name: _text(row[name]) for name in _shown(table_rows)}}
-
-
-def _sizes(row: pd.Series) -> dict[str, str]:
-    sizes = {"n": "n_items", SOURCES: "n_clusters", "unparsed": "n_unparsed"}
-    return {name: whole(row[column]) for name, column in sizes.items()}
-
-
-def _estimate(row: pd.Series) -> str:
-    return interval(row["value"], row["ci_low"], row["ci_high"])
+    return {"judge": row["judge"], **{name: plain(row[name]) for name in differing(table_rows, CELL)}}
 
 
 def _paper(row: pd.Series) -> str:

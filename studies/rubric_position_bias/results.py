@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
-from shared.draws import generator
 from shared.frames import rows_of
-from shared.metrics.resampling import Inference
 from shared.reporting import tables
-from shared.reporting.pages import note
+from shared.reporting.results import ENDING, Study, finished
 from studies.rubric_position_bias import counterparts
 from studies.rubric_position_bias.gate import gate_rows
 
@@ -22,7 +18,7 @@ COLUMNS = (
     "setting", "dataset", "rater", "criterion", "size", "temperature", "effort", "scale", "strategy", "k",
     "contest", "p", "p_holm", "mde", "null_low", "null_high", "count", "v", "verdict", "changed",
     "undefined_resamples", "calls", "limit", "n_cells", "n_contests", "n_undefined", "n_trials",
-    "published", "paper_low", "paper_high", "profile", "fingerprint", "gate", "note",
+    *ENDING,
 )  # fmt: skip
 """Of every table; a column that does not apply to a row is n/a, a text that is lacking is empty."""
 
@@ -40,20 +36,6 @@ WORST_FIRST = ("failed", "too few to tell", "passed")
 
 GATE = ("judge", "setting", "dataset", "scheme", "size", "temperature", "effort", "scale")
 """What has a gate of its own; a row that does not say one of them has that of the main design."""
-
-
-@dataclass(frozen=True, slots=True)
-class Study:
-    """What all tables are made from. ``judgements`` has ``judge``."""
-
-    judgements: pd.DataFrame
-    inference: Inference
-    seed: int
-    profile: str
-
-    def rng(self, *names: str) -> np.random.Generator:
-        """A generator of one table's own, so that adding a table moves no other."""
-        return generator(self.seed, "tables", *names)
 
 
 def main_design(judgements: pd.DataFrame) -> pd.DataFrame:
@@ -83,27 +65,18 @@ def gates_of(study: Study) -> pd.DataFrame:
 
 def finisher(study: Study, gates: Gates) -> Callable[[str, pd.DataFrame], pd.DataFrame]:
     """Adds to a table's rows the paper's numbers, the gate, and what they rest on."""
-    marks = tables.fingerprints(study.judgements)
 
     def finish(name: str, rows: pd.DataFrame) -> pd.DataFrame:
-        rows = rows.reindex(columns=list(COLUMNS))
-        rows[list(TEXTS)] = rows[list(TEXTS)].astype(object).fillna("")
-        gate = [_gate_of(row, gates) for row in rows_of(rows)]
-        few = rows["n_clusters"].astype(float) < study.inference.few_clusters
-        rows = rows.assign(
-            profile=study.profile,
-            fingerprint=rows["judge"].map(lambda judge: marks.get(judge, "")),
-            gate=gate,
-            note=[_note(*said) for said in zip(rows["note"], gate, few, strict=True)],
+        return finished(
+            rows,
+            study,
+            COLUMNS,
+            TEXTS,
+            gate_of=lambda row: _gate_of(row, gates),
+            counterpart_of=lambda row: counterparts.of(row["quantity"], name, **_names(row)),
         )
-        return _with_counterparts(name, rows)
 
     return finish
-
-
-def _note(own: Any, gate: str, few: bool) -> str:
-    """What the estimate says of itself, then the gate and the number of sources."""
-    return "; ".join(filter(None, ["" if pd.isna(own) else own, note(gate, few)]))
 
 
 def _gate_of(row: dict[str, Any], gates: Gates) -> str:
@@ -121,17 +94,6 @@ def _gate_of(row: dict[str, Any], gates: Gates) -> str:
 
 def _is_of(cell: tuple[Any, ...], wanted: Mapping[str, Any]) -> bool:
     return all(value == wanted[name] for name, value in zip(GATE, cell, strict=True) if name in wanted)
-
-
-def _with_counterparts(name: str, rows: pd.DataFrame) -> pd.DataFrame:
-    """Fill in the paper's numbers; ``published`` is one number, ``paper_low`` and ``paper_high`` a range."""
-    found = [counterparts.of(row["quantity"], name, **_names(row)) for row in rows_of(rows)]
-    return rows.assign(
-        published_id=[cell.id for cell in found],
-        published=[cell.value for cell in found],
-        paper_low=[cell.low for cell in found],
-        paper_high=[cell.high for cell in found],
-    )
 
 
 def _names(row: dict[str, Any]) -> dict[str, Any]:

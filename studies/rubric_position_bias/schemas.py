@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from shared.judge.schemas import object_of, text
+
 
 def score(size: int) -> dict[str, Any]:
     """A bare score from 1 to ``size``: its first token's distribution is the distribution over the options.
@@ -16,27 +18,14 @@ def score(size: int) -> dict[str, Any]:
 
 def ratings(criteria: Sequence[str], size: int) -> dict[str, Any]:
     """A score from 1 to ``size`` for each criterion, in the order in which the criteria are shown."""
-    return _object(**dict.fromkeys(criteria, score(size)))
+    return object_of(**dict.fromkeys(criteria, score(size)))
 
 
 def reasoned(answer: dict[str, Any], key: str, chars: int) -> dict[str, Any]:
     """Reasoning, and only then the answer under ``key``."""
-    return _object(reasoning=_text(chars), **{key: answer})
+    return object_of(reasoning=text(chars), **{key: answer})
 
 
 def verified(answer: dict[str, Any], key: str, chars: int) -> dict[str, Any]:
     """The answer under ``key``, a check of it, then the answer that counts."""
-    return _object(**{key: answer}, check=_text(chars), final=answer)
-
-
-def _object(**properties: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
-
-
-def _text(chars: int) -> dict[str, Any]:
-    return {"type": "string", "maxLength": chars}
+    return object_of(**{key: answer}, check=text(chars), final=answer)

@@ -12,6 +12,7 @@ from shared.frames import read_judges
 from shared.metrics.resampling import Inference
 from shared.params import load
 from shared.reporting import tables
+from shared.reporting.results import Study
 from studies.rubric_position_bias import pages
 from studies.rubric_position_bias.agreement import agreement_rows, claim_rows, gain_rows, k_curve_rows
 from studies.rubric_position_bias.budget import budget_rows
@@ -25,7 +26,7 @@ from studies.rubric_position_bias.logit import arm_rows, logit_rows, temperature
 from studies.rubric_position_bias.params import Section
 from studies.rubric_position_bias.position import position_rows, size_rows
 from studies.rubric_position_bias.ranking import ranking_rows
-from studies.rubric_position_bias.results import Study, finisher, gates_of, main_design, verdicts
+from studies.rubric_position_bias.results import finisher, gates_of, main_design, verdicts
 
 FOLDER = Path("paper_tables/rubric_position_bias")
 

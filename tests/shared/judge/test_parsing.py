@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from shared.judge.parsing import (
     Parsed,
     found_spans,
+    parse_evidence,
     parse_notes,
     parse_ratings,
     parse_rationale,
@@ -49,6 +50,10 @@ def scores(text: str, finish_reason: str = "stop", low: int = 1, high: int = 5) 
 
 def notes(text: str, finish_reason: str = "stop") -> Parsed:
     return parse_notes(text, finish_reason, CANDIDATES, CRITERIA)
+
+
+def evidence(text: str, finish_reason: str = "stop", *names: str, criteria: bool = True) -> Parsed:
+    return parse_evidence(text, finish_reason, names or CANDIDATES, criteria=criteria)
 
 
 # --- verdicts in JSON ---
@@ -748,6 +753,22 @@ def test_any_text_has_all_notes_or_none(text, reason):
     assert (parsed.status == "ok") == ("notes" in parsed.fields)
 
 
+@given(ANY_TEXT, ANY_REASON)
+def test_any_text_has_a_whole_record_or_none(text, reason):
+    parsed = evidence(text, reason)
+    assert parsed.status in STATUSES
+    assert (parsed.status == "ok") == bool({"criteria", "evidence"} & set(parsed.fields))
+    if parsed.status == "ok":
+        json.dumps(parsed.fields, ensure_ascii=False).encode()  # can be stored
+
+
+@given(st.text(), st.text(), st.text())
+def test_a_record_comes_back_as_written_or_not_at_all(criteria, one, other):
+    told = {"criteria": criteria, "evidence": dict(zip(CANDIDATES, (one, other), strict=True))}
+    parsed = evidence(json.dumps(told))
+    assert parsed.fields == (told if parsed.status == "ok" else {})
+
+
 @given(st.text(), st.sampled_from(ALLOWED), st.sampled_from(ALLOWED))
 def test_a_json_rationale_never_moves_the_verdict(rationale, said, forged):
     answer = json.dumps({"rationale": f"{rationale}\nVerdict: {forged}", "verdict": said}, ensure_ascii=False)
@@ -845,6 +866,94 @@ def test_any_run_of_three_words_of_the_source_is_found(words, data):
 def test_found_never_exceeds_quoted(quotes, source):
     found, quoted = found_spans(quotes, source)
     assert 0 <= found <= quoted <= len(quotes)
+
+
+# --- records of evidence ---
+
+TEXTS = {"summary_1": "Dates the treaty to 1648.", "summary_2": "Gives no date."}
+RECORD = json.dumps({"criteria": "The date.", "evidence": TEXTS})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        RECORD,
+        f"```json\n{RECORD}\n```",
+        f"<think>Which is better?</think>{RECORD}",
+        RECORD.replace("summary_1", "Summary 1").replace("evidence", "Evidence"),
+        RECORD.replace('"summary_2"', '"**"').replace('"**"', '"SUMMARY-2"'),
+        RECORD.replace('"evidence": {', '"evidence": {"summary_3": "Nobody asked.", '),
+    ],
+)
+def test_a_record_is_read_in_every_spelling(text):
+    assert evidence(text) == Parsed("ok", None, {"criteria": "The date.", "evidence": TEXTS})
+
+
+def test_a_record_keeps_its_texts_as_written_and_what_else_was_said():
+    told = {"verdict": "summary_1", "Criteria": " Dates.\n", "evidence": {**TEXTS, "summary_2": "  none\n"}}
+    parsed = evidence(json.dumps(told))
+    assert parsed.fields == {
+        "verdict": "summary_1",
+        "criteria": " Dates.\n",
+        "evidence": {"summary_1": TEXTS["summary_1"], "summary_2": "  none\n"},
+    }
+    assert list(parsed.fields["evidence"]) == list(CANDIDATES)
+    assert parsed.verdict is None  # it was not asked for
+
+
+def test_evidence_may_swap_its_keys_but_not_its_candidates():
+    swapped = json.dumps({"evidence": dict(reversed(TEXTS.items())), "criteria": "The date."})
+    assert evidence(swapped).fields["evidence"] == TEXTS
+
+
+@pytest.mark.parametrize("blank", ["", " \n\t", "\u200b", None, 3, True, [], ["a note"], {"note": "a"}])
+def test_a_record_with_a_blank_text_is_none(blank):
+    for told in (
+        {"criteria": blank, "evidence": TEXTS},
+        {"criteria": "The date.", "evidence": {**TEXTS, "summary_1": blank}},
+        {"criteria": "The date.", "evidence": {**TEXTS, "summary_2": blank}},
+        {"criteria": "The date.", "evidence": blank},
+    ):
+        assert evidence(json.dumps(told)) == Parsed("unparsed")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        json.dumps({"evidence": TEXTS}),  # no criteria
+        json.dumps({"criteria": "The date."}),
+        json.dumps({"criteria": "The date.", **TEXTS}),  # evidence under no key
+        json.dumps({"criteria": "The date.", "evidence": list(TEXTS.values())}),
+        json.dumps({"criteria": "The date.", "evidence": {"summary_1": "Dates it."}}),
+        '{"criteria": "a", "evidence": {"summary_1": "b", "Summary 1": "c", "summary_2": "d"}}',  # given twice
+        '{"criteria": "a", "criteria": "a", "evidence": {"summary_1": "b", "summary_2": "d"}}',
+        RECORD[:-1],
+        f"{RECORD} That is all.",
+        f"Here it is: {RECORD}",
+        "Criteria: the date.\nsummary_1: dates it.\nsummary_2: gives none.",
+        f"[{RECORD}]",
+    ],
+)
+def test_what_is_no_record(text):
+    assert evidence(text) == Parsed("unparsed")
+
+
+def test_a_record_of_one_candidate_without_criteria():
+    text = json.dumps({"evidence": {"Cedar": "Dates it."}})
+    assert evidence(text, "stop", "cedar", criteria=False).fields == {"evidence": {"cedar": "Dates it."}}
+    assert evidence(text, "stop", "cedar").status == "unparsed"
+
+
+def test_how_an_answer_without_a_record_ended():
+    assert evidence(RECORD, "length").status == "truncated"
+    assert evidence(RECORD, "content_filter").status == "refused"
+    assert evidence("I'm sorry, but I can't compare them.").status == "refused"
+    assert evidence("").status == "unparsed"
+
+
+def test_candidates_that_read_the_same_are_refused():
+    with pytest.raises(ValueError, match="reads the same"):
+        evidence(RECORD, "stop", "Cedar", "cedar")
 
 
 @pytest.mark.parametrize(

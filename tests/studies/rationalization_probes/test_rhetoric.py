@@ -16,122 +16,13 @@ from studies.rationalization_probes.rhetoric import (
     intrusion,
     load_examples,
     precision_recall,
-    stated_preference,
 )
 from studies.rationalization_probes.rows import COLUMNS
-from studies.rationalization_probes.stated_marks import marked, plain
+from tests.shared.judge.stated_texts import STATED
 from tests.studies.rationalization_probes.scripted_judgements import judgement
 
 QUICK = Inference(resamples=200, permutations=200)
 LABELS = {"llm": "LLM", "tradml": "TradML", "placebo": "Expert-Verified"}
-
-# --- The stated preference ----------------------------------------------------------------------------
-
-STATED = [
-    # comparisons
-    ("summary_1 is better.", "first"),
-    ("Summary 2 is more accurate than summary 1.", "second"),
-    ("Summary 2 is less complete than Summary 1.", "first"),
-    ("Summary 1 has more errors than summary 2.", "second"),
-    ("Summary 1 is less wordy.", "first"),
-    ("Compared to summary 2, summary 1 gives a fuller picture.", "first"),
-    ("summary_1 outperforms summary_2 in every way.", "first"),
-    ("Summary 2 could be clearer.", "first"),
-    # choices
-    ("I would choose summary 1 over summary 2.", "first"),
-    ("The result is summary_2 because its notes are stronger.", "second"),
-    ("Summary 1, not summary 2, is the better one.", "first"),
-    ("Summary 1 is slightly more fluent, but overall it is a tie.", "tie"),
-    # praise and criticism of one alone
-    ("Summary_1 omits the date of the treaty.", "second"),
-    ("summary_2 lacks detail that summary_1 has.", "first"),
-    ("The date is missing from summary 1.", "second"),
-    ("Summary 1 is complete and the date is missing from summary 2.", "first"),
-    ("Only summary 1 mentions the price.", "first"),
-    ("Summary 1 mentions the cost, whereas summary 2 does not.", "first"),
-    ("Summary 1 has two mistakes and summary 2 has none.", "second"),
-    ("Summary_2 adds a claim that is not in the document.", "first"),
-    # negation
-    ("Summary 1 is not as clear as summary 2.", "second"),
-    ("Summary 1 is not as wordy as summary 2.", "first"),
-    ("Summary_1 does not omit anything important.", "first"),
-    ("Summary 2 is neither clear nor complete.", "first"),
-    ("Nothing is missing from summary 1, while summary 2 leaves out the ending.", "first"),
-    ("I don't think summary 1 is better.", "second"),
-    # concession
-    ("Although summary 1 is more concise, summary 2 captures more of the key facts.", "second"),
-    ("While both are accurate, the second is more concise.", "second"),
-    ("Summary 1 is fluent but misses the main cause.", "second"),
-    ("It is hard to choose, but summary 1 is a little more complete.", "first"),
-    # ties
-    ("Neither summary is better than the other.", "tie"),
-    ("Both are equally good.", "tie"),
-    ("Summary 1 is as accurate as summary 2.", "tie"),
-    ("Summary 1 is no better than summary 2.", "tie"),
-    ("summary_1 has 4 of 5, summary_2 has 4 of 5.", "tie"),
-    # nothing stated
-    ("Summary 1 describes the causes and summary 2 describes the effects.", "none"),
-    ("Summary 1 is clear. Summary 2 is accurate.", "none"),
-    ("Summary_1 is more concise, but summary_2 is more complete.", "none"),
-    ("Summary 1 is shorter than summary 2.", "none"),
-    ("Both summaries describe the history of the bridge.", "none"),
-    ("It is more concise and accurate.", "none"),
-    ("summary_1 was written by LLM and summary_2 was written by TradML.", "none"),
-    ("", "none"),
-    # names
-    ("The second one is clearer.", "second"),
-    ("The first covers every step; the second skips two.", "first"),
-    ("The other summary omits facts; summary 2 does not.", "second"),
-    ("the latter is more precise", "second"),
-    ("summary_1 has 3.75 of 5 and summary_2 has 4.25 of 5.", "second"),
-    ("answer_2 is correct; answer_1 is wrong.", "second"),
-]
-
-
-@pytest.mark.parametrize("rationale, stated", STATED)
-def test_states(rationale, stated):
-    assert stated_preference(rationale) == stated
-
-
-@pytest.mark.parametrize("rationale, stated", STATED)
-def test_swapping_the_names_swaps_what_is_stated(rationale, stated):
-    if any(word in rationale for word in ("latter", "other", "first", "second")):
-        return
-    swapped = rationale.translate(str.maketrans({"1": "2", "2": "1"}))
-    other = {"first": "second", "second": "first"}.get(stated, stated)
-    assert stated_preference(swapped) == other
-
-
-@pytest.mark.parametrize(
-    "rationale",
-    [
-        "**Summary 1** is `better`.",
-        "SUMMARY_1   IS\n BETTER",
-        "“Summary_1” is better",
-        "summary\\_1 is better",
-        "Summary\u200b 1 is better",
-        "> Summary #1: better",
-    ],
-)
-def test_form_does_not_matter(rationale):
-    assert stated_preference(rationale) == "first"
-
-
-def test_curly_apostrophes():
-    assert stated_preference("Summary 1’s facts aren’t right, they’re wrong") == "second"
-    assert stated_preference("Summary 1 isn’t better than summary 2.") == "second"
-
-
-def test_another_word_for_candidates():
-    assert stated_preference("Reply 2 is better.", "reply") == "second"
-    assert stated_preference("Reply 2 is better.") == "none"
-
-
-def test_marks_by_hand():
-    assert marked(plain("The 2nd summary beats Summary_1."), "summary") == "SECOND beats THAN_FIRST."
-    assert marked("both summaries and neither answer is", "answer") == "BOTH and NEITHER is"
-    assert marked("answer one question", "answer") == "answer one question"
-
 
 WORDS = [
     "summary",
@@ -157,8 +48,7 @@ WORDS = [
 
 
 @given(st.text() | st.lists(st.sampled_from(WORDS)).map(" ".join))
-def test_every_text_has_an_answer(text):
-    assert stated_preference(text) in ("first", "second", "tie", "none")
+def test_every_text_argues_or_does_not(text):
     assert argues_from_label(text, LABELS) in (True, False)
 
 

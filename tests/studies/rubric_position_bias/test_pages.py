@@ -9,6 +9,7 @@ import pytest
 
 from shared.reporting import readme
 from shared.reporting import tables as reporting
+from shared.reporting.pages import estimate
 from studies.rubric_position_bias import pages
 from studies.rubric_position_bias.captions import TEXTS
 from studies.rubric_position_bias.counterparts import claim
@@ -73,7 +74,7 @@ def test_every_row_of_a_table_is_on_its_page(page, name):
     """Side by side or one below the other: each value stands there."""
     printed = [cell for line in lines(page[name]) for cell in line.values()]
     for row in tables()[name].to_dict("records"):
-        value = pages._estimate(pd.Series(row))
+        value = estimate(pd.Series(row))
         assert any(value in cell for cell in printed) or name == "answers"
 
 

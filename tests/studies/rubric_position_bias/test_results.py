@@ -4,7 +4,8 @@ import numpy as np
 import pandas as pd
 
 from shared.metrics.resampling import Inference
-from studies.rubric_position_bias.results import COLUMNS, MAIN, Study, finisher, main_design, verdicts
+from shared.reporting.results import Study
+from studies.rubric_position_bias.results import COLUMNS, MAIN, finisher, main_design, verdicts
 from tests.studies.rubric_position_bias.planted import planted
 
 QUICK = Inference(resamples=200, permutations=200)

@@ -11,7 +11,8 @@ from shared.reporting import tables as reporting
 from studies.rubric_position_bias import captions, tables
 from studies.rubric_position_bias.judgements import JUDGEMENTS
 from studies.rubric_position_bias.params import Section
-from studies.rubric_position_bias.results import COLUMNS, Study
+from shared.reporting.results import Study
+from studies.rubric_position_bias.results import COLUMNS
 from tests.studies.rubric_position_bias.planted import planted, planted_criteria, planted_items
 
 QUICK = Inference(resamples=200, permutations=200)

@@ -1,4 +1,4 @@
-"""Which of two candidates a rationale states to be better, read by rules over its clauses."""
+"""Which of two candidates a text states to be better, or names as better, read by rules over its clauses."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from studies.rationalization_probes import stated_words as words
-from studies.rationalization_probes.stated_marks import marked, plain
+from shared.judge import stated_words as words
+from shared.judge.stated_marks import marked, plain
 
 Stated = Literal["first", "second", "tie", "none"]
 
@@ -53,6 +53,35 @@ def stated_preference(rationale: str, candidate: str = "summary") -> Stated:
     return stated if stated != "none" else _by_scores(text)
 
 
+def named_better(text: str, candidate: str = "answer") -> Stated:
+    """Which candidate a text names as better in so many words: by a choice or a comparison alone.
+
+    Parameters
+    ----------
+    text, candidate : str
+        As in `stated_preference`.
+
+    Returns
+    -------
+    {"first", "second", "tie", "none"}
+        A place on the screen; ``tie`` where it chooses neither; ``none`` where it names nobody, whatever it
+        praises or criticises, and where its choices, or its comparisons without a choice, name both.
+
+    Notes
+    -----
+    A comparison in one respect ("more complete") names its candidate as better, as a choice does. Scores,
+    and that both are alike in something, name nobody. The limits are those of `stated_preference`.
+
+    Examples
+    --------
+    >>> named_better("Answer 1 omits the date. Answer 2 gives it and is more complete.")
+    'second'
+    >>> named_better("Answer 1 omits the date. Answer 2 gives it.")
+    'none'
+    """
+    return _decide(_evidence(marked(plain(text), candidate)), COMPARISON)
+
+
 @dataclass(frozen=True, slots=True)
 class Evidence:
     """What a clause says: how directly, of whom (a mark), and whether it speaks for it.
@@ -72,8 +101,8 @@ class Evidence:
         return "first" if (self.about == "FIRST") == self.good else "second"
 
 
-def _decide(found: Sequence[Evidence]) -> Stated:
-    """What the most direct evidence says; where that contradicts itself, nothing."""
+def _decide(found: Sequence[Evidence], least: int = LIKENESS) -> Stated:
+    """What the most direct evidence says, at least so direct; where that contradicts itself, nothing."""
     live = [evidence for evidence in found if not evidence.conceded] or found
     alike = any(evidence.level == LIKENESS for evidence in live)
     for level in (CHOICE, COMPARISON):
@@ -82,6 +111,8 @@ def _decide(found: Sequence[Evidence]) -> Stated:
             return favoured.pop()
         if favoured:
             return "tie" if alike and level == COMPARISON else "none"
+    if least > REMARK:
+        return "none"
     balance = _net(live, "FIRST") - _net(live, "SECOND")
     if balance:
         return "first" if balance > 0 else "second"

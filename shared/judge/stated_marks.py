@@ -1,4 +1,4 @@
-"""The candidates that a rationale names, made into marks: words in capitals, where all others are small.
+"""The candidates that a text names, made into marks: words in capitals, where all others are small.
 
 FIRST, SECOND, BOTH and NEITHER are spoken of; THAN_FIRST and THAN_SECOND are what these are compared with.
 """
@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from studies.rationalization_probes.stated_words import any_of
+from shared.judge.stated_words import any_of
 
 NAMES = ("summary", "answer", "candidate", "option", "response")
 
@@ -24,6 +24,43 @@ def plain(text: str) -> str:
     text = re.sub(r"[*_`#~\\|<>\[\]{}\"“”„«»]", " ", text)
     text = re.sub(r"\bcan(?:not|'t)\b", "can not", text)
     return " ".join(re.sub(r"n't\b", " not", text).split())
+
+
+def numbered(text: str, names: Sequence[str], candidate: str = "answer") -> str:
+    """A text that names its candidates by their numbers: "Cedar" becomes "answer 1".
+
+    Parameters
+    ----------
+    text : str
+        As it was written, not yet `plain`.
+    names : sequence of str
+        What the text calls the candidates, the first shown first.
+    candidate : str
+        What comes before the number.
+
+    Returns
+    -------
+    str
+        Names are found as whole words in any case, with "the answer" before them or without. A name of one
+        letter is read as one after such a word, and in capitals before a verb or a mark ("A is", "than B."),
+        since "A clear text" names nobody.
+
+    Examples
+    --------
+    >>> numbered("Answer Cedar gives the date, willow doesn't.", ("Cedar", "Willow"))
+    "answer 1 gives the date, answer 2 doesn't."
+    """
+    found = re.compile("|".join(f"({_called(name)})" for name in names))
+    return found.sub(lambda match: f"{candidate} {match.lastindex}", text)
+
+
+def _called(name: str) -> str:
+    """A regular expression for one name, without groups that capture."""
+    noun = rf"(?i:\b(?:the )?(?:{'|'.join(NAMES)})[ :_#-]{{1,2}})"
+    word = rf"['‘]?(?<![^\W_]){re.escape(name)}(?![^\W_])(?:['’](?!\w))?"
+    if len(name) == 1:
+        return rf"{noun}{word}|(?<![^\W_]){re.escape(name)}{_LETTER_ENDS}"
+    return rf"{noun}?(?i:{word})"
 
 
 def marked(text: str, candidate: str) -> str:
@@ -87,6 +124,10 @@ _FOLLOWS = any_of(r"""
     only, even, just, more, less, better, clearly, accurately, correctly
 """)
 _ENDS = rf"(?=\s*(?:$|[,.;:!?)])| {_FOLLOWS}\b)"  # "the first" by itself, not "the first sentence"
+_LETTER_ENDS = (
+    rf"(?:(?=['’]s\b)|(?=['’]? ?[*\"”_]*(?:\Z|[\n,.;:!?)]))|(?= {_FOLLOWS}\b)"
+    r"(?! (?:more|less|better|also|only|even|just|clearly|accurately|correctly)\b))"
+)  # "A better answer" names none
 _SINGULAR_VERB = any_of(r"""
     is, was, has, does, can, could, seems, clearly, really, stands?, omits, misses, adds, contains, covers
 """)

@@ -1,0 +1,1 @@
+"""Evidence lock: what a verdict loses when it may see nothing but a frozen record."""

@@ -1,0 +1,285 @@
+"""How each table reads: what it counts, what it leaves out, and its numbers laid out for a person."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from shared.reporting.pages import (
+    basis,
+    differing,
+    estimate,
+    gate_notes,
+    in_common,
+    plain,
+    sizes,
+    statuses,
+    table,
+)
+from shared.reporting.tables import between, number, p_value, whole
+from studies.evidence_lock import counterparts
+from studies.evidence_lock.captions import ABSENT, EXCLUDED, EXCLUDED_HERE, TEXTS
+
+SOURCES = "questions"
+"""What the independent sources are called: a question, a prompt, whatever two answers answer."""
+
+SCHEME_NAMES: Mapping[str, str] = {
+    "standard": "Standard",
+    "structured": "Structured",
+    "lock": "Evidence Lock",
+    "pointwise_lock": "Pointwise Lock",
+    "lock_with_source": "record and source",
+    "conversation": "one conversation",
+    "reread": "source read again",
+    "other_record": "another's record",
+}
+"""The paper's four, then the arms that take the lock apart."""
+
+QUANTITY_NAMES: Mapping[str, str] = {
+    "agreement": "agreement",
+    "agreement_half": "agreement, a tie half",
+    "agreement_all": "agreement, of all",
+    "inconsistency": "inconsistency",
+    "first_shown": "picks the first shown",
+    "tie_rate": "ties",
+    "order_averaged_agreement": "agreement, both orders' mean",
+    "order_averaged_tie_rate": "ties, both orders' mean",
+    "majority_agreement": "agreement, most frequent verdict",
+    "majority_tie_rate": "ties, most frequent verdict",
+    "calls": "calls",
+    "tokens": "tokens",
+    "seconds": "seconds",
+    "tokens_ratio": "tokens over Structured's",
+    "prefers_better": "prefers the better answer",
+    "ties_less": "ties less on unequal pairs",
+    "not_constant": "most frequent answer",
+    "through_record": "through the record",
+    "direct": "direct",
+    "both": "both orders, the paper's swap",
+    "noise_wording": "noise: another wording",
+    "noise_replicate": "noise: another sample",
+    "through_record_above_noise": "through the record, above noise",
+    "direct_above_noise": "direct, above noise",
+    "both_above_noise": "both orders, above noise",
+    "through_record_less_direct": "through the record less direct",
+    "towards_first_inspected": "towards the first inspected",
+    "towards_first_decided": "towards the first listed",
+    "agreement_by_order": "agreement by order",
+    "agreement_crossed_less_same": "agreement, crossed less same orders",
+    "variance_share": "share of the variance",
+    "ok_rate": "ok",
+    "unparsed_rate": "unparsed",
+    "truncated_rate": "truncated",
+    "refused_rate": "refused",
+    "failed_rate": "failed",
+}
+
+CELL = (
+    "dataset", "subset", "scheme", "reference", "record_chars", "naming", "wording", "temperature", "writer",
+)  # fmt: skip
+"""What a row may be named by besides its judge and condition; shown where rows differ in it."""
+
+RATERS: Mapping[str, str] = {
+    "intended": "is the answer that its writer made the better one, and nobody's preference",
+    "gold": "holds by any reader's lights: pairs were written, or chosen, so that one answer is better",
+}
+"""What a label is that is not a reader's preference."""
+
+_LABELS = {"dataset": "data set", "reference": "less", "record_chars": "characters of a record", "writer": "by"}
+
+_REDUNDANT: Mapping[str, Sequence[str]] = {"differences": ("condition",), "cost": ("condition", "reference")}
+"""By table, what says again what other columns say."""
+
+
+def quantity_name(quantity: str) -> str:
+    """How a table calls a quantity."""
+    return QUANTITY_NAMES.get(quantity, quantity.replace("_", " "))
+
+
+def page(name: str, rows: pd.DataFrame, profile: str, confidence: float) -> Iterator[str]:
+    """The page of a table.
+
+    Parameters
+    ----------
+    name : str
+        The table's, a key of `TEXTS`.
+    rows : DataFrame
+        With ``results.COLUMNS``.
+    profile : str
+    confidence : float
+        Level of the intervals.
+
+    Yields
+    ------
+    str
+        Title, one paragraph, the numbers, the notes; in Markdown.
+    """
+    text = TEXTS[name]
+    yield f"# {text.title}"
+    if rows.empty:
+        yield f"Not run: {ABSENT[name]}. Profile `{profile}`."
+        return
+    told = [text.counted, EXCLUDED_HERE.get(name, EXCLUDED)]
+    told += [f"Intervals are at {confidence:.0%} and resample whole {SOURCES}."]
+    called = _called(name, rows)
+    told += [_basis(rows, profile), in_common(called, CELL, _LABELS)]
+    yield " ".join(filter(None, told))
+    yield from _blocks(name, called)
+    yield _notes(rows)
+
+
+def _basis(rows: pd.DataFrame, profile: str) -> str:
+    """Of rows about one judge each: one about several has no fingerprint."""
+    own = rows[~rows["judge"].isin(counterparts.POOLED)]
+    if own["n_items"].isna().all():
+        own = own.assign(n_clusters=np.nan)
+    return basis(own, profile, SOURCES)
+
+
+def _called(name: str, rows: pd.DataFrame) -> pd.DataFrame:
+    """A table's rows, their schemes called as people call them, without names that are redundant in it."""
+    names = {
+        column: rows[column].map(lambda scheme: SCHEME_NAMES.get(scheme, scheme))
+        for column in ("scheme", "reference")
+    }
+    return rows.assign(**names, **dict.fromkeys(_REDUNDANT.get(name, ()), ""))
+
+
+# --- Layouts ----------------------------------------------------------------------------------------
+
+_TOGETHER: Mapping[str, Sequence[tuple[str, ...]]] = {
+    "agreement": (
+        ("agreement", "agreement_half", "agreement_all"),
+        ("inconsistency", "tie_rate"),
+    ),
+    "verdicts": (
+        ("order_averaged_agreement", "majority_agreement", "order_averaged_tie_rate", "majority_tie_rate"),
+    ),
+    "cost": (("calls", "tokens", "seconds"),),
+    "orders": (("through_record", "direct", "both", "noise_wording", "noise_replicate"),),
+}
+"""Quantities that stand side by side, one line a cell, each group a table of its own; all others stand below."""
+
+
+def _blocks(name: str, rows: pd.DataFrame) -> Iterator[str]:
+    if name == "answers":
+        lines = [statuses(cell, _names(cell.iloc[0], rows), quantity_name) for cell in _cells(rows, rows)]
+        yield table(lines)
+        return
+    rest = rows
+    for group in _TOGETHER.get(name, ()):
+        found, rest = rest[rest["quantity"].isin(group)], rest[~rest["quantity"].isin(group)]
+        if len(found):
+            yield _side_by_side(found, rows, group)
+    if len(rest):
+        yield table([_line(row, rows) for _, row in rest.iterrows()])
+
+
+def _cells(rows: pd.DataFrame, table_rows: pd.DataFrame) -> Iterator[pd.DataFrame]:
+    """The rows that stand in one line: all that differ in their quantity alone."""
+    by = list(_named(table_rows))
+    for _, cell in rows.groupby(by, sort=False, dropna=False):
+        yield cell
+
+
+def _side_by_side(rows: pd.DataFrame, table_rows: pd.DataFrame, quantities: Sequence[str]) -> str:
+    """One line a cell, one column a quantity, each with the paper's number beside it."""
+    titles = [(quantity_name(quantity), f"{quantity_name(quantity)}, paper") for quantity in quantities]
+    columns = {title: "" for pair in titles for title in pair}
+    lines = []
+    for cell in _cells(rows, table_rows):
+        line = _names(cell.iloc[0], table_rows) | columns
+        for _, row in cell.iterrows():
+            name = quantity_name(row["quantity"])
+            line |= {name: estimate(row), f"{name}, paper": _paper(row)}
+        lines.append(line | _sizes_of(cell) | {"note": _note_of(cell)})
+    return table(lines)
+
+
+def _sizes_of(cell: pd.DataFrame) -> dict[str, str]:
+    """The sizes of a line; from the least to the greatest where its quantities rest on different answers."""
+    each = [sizes(row, SOURCES) for _, row in cell.iterrows()]
+    return {name: " to ".join(_ends([size[name] for size in each])) for name in each[0]}
+
+
+def _ends(counts: Sequence[str]) -> list[str]:
+    known = sorted((count for count in dict.fromkeys(counts) if count.isdigit()), key=int)
+    return [*dict.fromkeys((known[0], known[-1]))] if known else [counts[0]]
+
+
+def _note_of(cell: pd.DataFrame) -> str:
+    return "; ".join(dict.fromkeys(part for note in cell["note"] for part in note.split("; ") if part))
+
+
+def _line(row: pd.Series, table_rows: pd.DataFrame) -> dict[str, str]:
+    """Names, ours with its interval, its tests, sizes, the paper's, the note."""
+    line = _names(row, table_rows)
+    line |= {"quantity": quantity_name(row["quantity"]), "ours [interval]": estimate(row)}
+    line |= {title: _test(row, column) for column, title in _TESTS.items()}
+    line |= {title: _count(row, column) for column, title in _COUNTS.items()}
+    line |= {name: row[name] for name in ("verdict", "gate")} if row["verdict"] else {}
+    return line | sizes(row, SOURCES) | {"paper": _paper(row), "note": row["note"]}
+
+
+_TESTS = {"p": "p, uncorrected", "p_holm": "p, Holm", "mde": "MDE", "p_mcnemar": "p, McNemar"}
+_COUNTS = {"count": "count"}
+
+
+def _test(row: pd.Series, column: str) -> str:
+    written = number if column == "mde" else p_value
+    return written(row[column])
+
+
+def _count(row: pd.Series, column: str) -> str:
+    return "" if pd.isna(row[column]) else whole(row[column])
+
+
+def _named(rows: pd.DataFrame) -> list[str]:
+    """The columns that name a line: the judge, and all in which rows of the table differ."""
+    return ["judge", *differing(rows, (*CELL, "condition"))]
+
+
+def _names(row: pd.Series, table_rows: pd.DataFrame) -> dict[str, str]:
+    columns = {"reference": "less"}
+    return {columns.get(name, name): plain(row[name]) for name in _named(table_rows)}
+
+
+def _paper(row: pd.Series) -> str:
+    """The paper's number, or its range."""
+    if pd.notna(row["published"]):
+        return number(row["published"])
+    return between(row["paper_low"], row["paper_high"])
+
+
+# --- Notes ------------------------------------------------------------------------------------------
+
+
+def _notes(rows: pd.DataFrame) -> str:
+    """What a reader must know about the columns and marks that this table really has."""
+    notes = ["`n/a`: undefined or not estimable, which is not 0."]
+    if rows["published"].notna().any() or rows["paper_low"].notna().any():
+        notes.append(_OF_THE_PAPER)
+    if rows["mde"].notna().any():
+        notes.append("MDE: the smallest effect that one uncorrected test would find four times in five.")
+    if rows["p_mcnemar"].notna().any():
+        notes.append("McNemar: exact, and as if items were independent of each other.")
+    notes += _raters(rows)
+    notes += gate_notes(rows, SOURCES)
+    return "\n".join(f"* {note}" for note in notes)
+
+
+def _raters(rows: pd.DataFrame) -> Iterator[str]:
+    """Whose the labels are, of data sets where they are nobody's preference."""
+    for rater, told in RATERS.items():
+        names = dict.fromkeys(rows.loc[rows["rater"] == rater, "dataset"])
+        if names:
+            yield f"{', '.join(names)}: the label {told}."
+
+
+_OF_THE_PAPER = (
+    "paper: what its text states, over its three data sets together: of the row's own judge; or the range over "
+    "its two judges; or of the one of them that is quoted. It is about its own data."
+)
