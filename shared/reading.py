@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 import zlib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -23,6 +24,8 @@ RESERVED = ("/", "|")
 
 SHOWN = 10
 """At most so many mistakes are told in one error."""
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 T = TypeVar("T")
 U = TypeVar("U")
@@ -149,9 +152,7 @@ def hub_rows(dataset: str, revision: str, split: str) -> list[Placed[Row]]:
         rows = load_dataset(dataset, revision=revision, split=split)
     except Exception as error:  # the hub's client raises dozens of kinds: absent, private, offline, no split
         reason = str(error).strip().splitlines() or [type(error).__name__]
-        raise SourceError(
-            f"{dataset} at {revision}, split {split}, cannot be loaded: {reason[0]}"
-        ) from error
+        raise SourceError(f"{dataset} at {revision}, split {split}, cannot be loaded: {reason[0]}") from error
     return [(f"{dataset}[{at}]", Row(row)) for at, row in enumerate(rows)]
 
 
@@ -278,7 +279,7 @@ def _text(value: Any, what: str) -> str:
 def _stripped(value: Any, what: str) -> str:
     if not isinstance(value, str):
         raise ValueError(f"{what} should be a text, not {_short(value)}; put it in quotes")
-    if any("\ud800" <= character <= "\udfff" for character in value):
+    if _SURROGATE.search(value):
         raise ValueError(f"{what} is not UTF-8 (it holds half of a surrogate pair); remove that")
     return value.replace("\r\n", "\n").replace("\r", "\n").strip() if visible(value) else ""
 

@@ -22,6 +22,8 @@ from studies.rationalization_probes.design import ITEMS, TRIALS, design
 from studies.rationalization_probes.judge import RESPONSES, with_texts
 from studies.rationalization_probes.params import TrialSet
 from studies.rationalization_probes.protocols import Protocols, Trial
+from tests.studies.evidence_lock import small_study as small_lock
+from tests.studies.evidence_lock import small_tables as lock_tables
 from tests.studies.rationalization_probes import scripted_tables
 from tests.studies.rationalization_probes.support import attacked, item, items, obedient, params, play
 from tests.studies.rubric_position_bias import small_study, small_tables
@@ -32,8 +34,13 @@ COPIED = ("notebooks", "paper_tables", "figures", "params.yaml", "pyproject.toml
 TABLES = Path("paper_tables/rationalization_probes")
 PROBES = "rationalization_probes.ipynb"
 RUBRIC = "rubric_position_bias.ipynb"
+LOCK = "evidence_lock.ipynb"
 
-LACKING = {PROBES: ("invariance", "invariance-table"), RUBRIC: ("budget", "budget-table")}
+LACKING = {
+    PROBES: ("invariance", "invariance-table"),
+    RUBRIC: ("budget", "budget-table"),
+    LOCK: ("orders", "orders-table"),
+}
 """A table that is taken away from a fresh clone, and the cell that shows it."""
 
 FIRST, SECOND = item("one:equal"), item("two:equal") | {"source": "A second document."}
@@ -95,7 +102,7 @@ def test_it_asks_for_tables_and_figures_that_are_made(name):
     for table in tables:
         assert f"- paper_tables/{study}/{table}.csv:" in made
     figures = set(called(name, "drawn"))
-    assert len(figures) >= 8
+    assert len(figures) >= 6
     for figure in figures:
         assert f"- figures/{study}/{figure}.svg:" in made
 
@@ -189,6 +196,12 @@ def test_without_data_there_is_no_text_under_three_orders(fresh):
     assert not re.findall("</td>", shows["score-answers"] + shows["option-distributions"])
 
 
+def test_without_data_there_is_no_pair_under_the_lock(fresh):
+    shows = fresh(LOCK)
+    assert shows["pair"].strip() == shows["lock-prompts"] == ""
+    assert not re.findall("</td>", shows["records"] + shows["all-answers"] + shows["verdicts-of-the-pair"])
+
+
 def answered(section, trial: Trial) -> list[dict[str, object]]:
     """What the obedient judge says to one trial, as the stage ``judge`` writes it."""
     transcript = play(Protocols(section, structured=True), trial, obedient)
@@ -258,3 +271,24 @@ def test_with_data_it_shows_one_text_under_three_orders_and_every_table(tmp_path
     for cell in ("position-table", "budget-table", "paper-curve-table", "paper-ranking-table"):
         assert "| smollm2_135m" in shows[cell] or "0.700" in shows[cell]
     assert not [cell for cell, text in shows.items() if "is not there yet" in text]
+
+
+def test_with_data_it_shows_one_pair_under_every_protocol_and_every_table(tmp_path):
+    clone = cloned(tmp_path)
+    small_lock.write(clone)
+    for name, rows in lock_tables.tables().items():
+        reporting.write(clone / "paper_tables" / Path(LOCK).stem / f"{name}.csv", rows, ["# A page"])
+    page = clone / "paper_tables" / Path(LOCK).stem / "lost_examples.md"
+    page.write_text("# What the record lost\n\nTwo.\n\n## 1. one\n\n## 2. other\n")
+    shows = outputs(clone, LOCK, clone)
+    assert "make repro" not in shows["load-answers"]
+    assert shows["pair"].startswith("When does it leave, and where?")
+    seen, decided = shows["lock-prompts"].split("--- verdict")
+    assert "from platform two" in seen and "from platform two" not in decided and "<record>" in decided
+    told = re.findall(r">([^<]*)</td>", shows["verdicts-of-the-pair"])
+    assert told[:1] == ["standard"] and told[3::5] == ["yes"] * 7  # the judge takes what stands first
+    assert shows["records"].count(">none</td>") == 2
+    assert shows["all-answers"].count(">assess_2</td>") == 1
+    assert "competence gate under" in shows["gate-in-words"]
+    assert "0.700 to 0.717" in shows["paper-agreement"] and "-0.060 to -0.040" in shows["paper-loss"]
+    assert not [cell for cell, text in shows.items() if "Not run" in text or "is not there yet" in text]

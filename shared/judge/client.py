@@ -7,8 +7,7 @@ import random
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
-from itertools import islice
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from shared.judge.records import (
     BudgetSpent,
@@ -28,6 +27,9 @@ from shared.judge.store import Store
 
 T = TypeVar("T")
 R = TypeVar("R")
+
+END: Any = object()
+"""What follows the last trial."""
 
 LONGEST_WAIT_S = 60.0
 SILENT_TRIALS = 8
@@ -182,13 +184,13 @@ class Client:
         A trial that failed yields its error in place of a result. An error that ends the run is raised
         after the trials in flight are cancelled; what was answered is in the store.
         """
-        queue = iter(trials)
+        queue, create_task = iter(trials), asyncio.get_running_loop().create_task
         flying: deque[tuple[T, asyncio.Task[R | EngineError]]] = deque()
         silent = 0
         try:
             while True:
-                for trial in islice(queue, self.concurrency - len(flying)):
-                    flying.append((trial, asyncio.create_task(_outcome(protocol, trial))))
+                while len(flying) < self.concurrency and (trial := next(queue, END)) is not END:
+                    flying.append((trial, create_task(_outcome(protocol, trial))))
                 if not flying:
                     return
                 trial, task = flying[0]

@@ -327,9 +327,9 @@ def parse_evidence(
 
     Notes
     -----
-    JSON alone: ``{"criteria": "...", "evidence": {candidate: "..."}}``; what else the object holds (a verdict)
-    is in ``fields``, as in `parse_verdict`. Text without that form is never taken for evidence. The texts are
-    the judge's: `shared.judge.hygiene.neutralise` them before they stand in another prompt.
+    JSON alone: ``{"criteria": "...", "evidence": {candidate: "..."}}``; what else the object holds (such as a
+    verdict) is in ``fields``, as in `parse_verdict`. Text without that form is never taken for evidence. The
+    texts are the judge's: `shared.judge.hygiene.neutralise` them before they stand in another prompt.
 
     Examples
     --------

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
 import pandas as pd
 
-from shared.metrics.resampling import Estimate, Inference, rate_interval
+from shared.metrics.resampling import Inference, rate_interval
 from studies.evidence_lock.agreement import RATES, asked_of
-from studies.evidence_lock.differences import beside, difference_row
+from studies.evidence_lock.differences import MORE, beside, difference_row
 from studies.evidence_lock.pairs import cells, main_cells
 from studies.evidence_lock.rows import Draws, corrected, draws, frame, row
 
 
 class Step(NamedTuple):
-    """What a scheme does that another does not: ``scheme`` less ``reference``, by the name of the difference."""
+    """What a scheme does that another does not: ``scheme`` less ``reference``, under a name."""
 
     condition: str
     scheme: str
@@ -45,16 +46,11 @@ source that is read again."""
 ANOTHERS = Step("another's record", "other_record", "lock")
 """The lock with a record that another judge wrote; a row for each writer."""
 
+ON_COMMON = "on common pairs"
+
 QUANTITIES = ("agreement", "inconsistency")
 
 FAMILY = ("judge", "quantity")
-
-MORE = ("note", "p_mcnemar")
-"""Columns beyond `rows.COLUMNS`."""
-
-NOWHERE = Estimate(float("nan"), float("nan"), float("nan"), 0)
-
-_PAIR = ("judge", "item")
 
 
 def bundle_rows(pairs: pd.DataFrame, rng: np.random.Generator, inference: Inference) -> pd.DataFrame:
@@ -63,69 +59,117 @@ def bundle_rows(pairs: pd.DataFrame, rng: np.random.Generator, inference: Infere
     Parameters
     ----------
     pairs : DataFrame
-        From `pairs.pairs`; the main cells are used. A judge and data set without any scheme of a lock taken
-        apart has rows that say so.
+        From `pairs.pairs`; the main cells are used.
     rng : numpy.random.Generator
     inference : Inference
 
     Returns
     -------
     DataFrame
-        `rows.COLUMNS`, ``note`` and ``p_mcnemar``; for each judge and data set (and over all) and each of
+        `rows.COLUMNS`, ``p_mcnemar`` and ``note``; for each judge and data set (and over all) and each of
         `QUANTITIES`:
 
-        * ``condition`` one of `STEPS`, a row a step: ``scheme`` less ``reference``, in [-1, 1], on the pairs
+        * a row for each of `STEPS`, by ``condition``: ``scheme`` less ``reference``, in [-1, 1], on the pairs
           that have a value under every scheme of `CHAIN` that was run;
         * "all steps": the lock less Structured on the same pairs, which the steps add up to;
-        * "on common pairs": each scheme of the chain by itself on these pairs, a rate in [0, 1], not tested;
+        * "on common pairs": each scheme of the chain alone on these pairs, in [0, 1], not tested;
         * `APART` and "another's record", each on the pairs that its two schemes have.
 
-        ``p`` flips the signs of whole clusters; ``p_holm`` corrects it over the steps, the contrasts and the
-        data sets of a judge, pooled rows apart and the sum not counted; ``mde`` is what the test would find
-        with probability 0.8. A step of which a scheme was not run is there without a value, and ``note`` says
-        which. ``p_mcnemar`` is as in `differences`.
+        ``p`` flips the signs of whole clusters; ``p_holm`` corrects it over the steps, the contrasts beside
+        them and the data sets of a judge, pooled rows apart and the sum not counted; ``mde`` is what the test
+        would find with probability 0.8. A difference of which a scheme was not run has no value, and ``note``
+        says which. ``n_trials`` and ``n_unparsed`` count those of both schemes; ``p_mcnemar`` is as in
+        `differences`.
+
+    Notes
+    -----
+    The steps are added in the one order in which each differs from the one before by a single thing; another
+    order would divide the same sum otherwise.
     """
     by_name = draws(rng)
-    main = main_cells(pairs)
     rows: list[dict[str, Any]] = []
-    for names, cell in cells(main[main["writer"] == ""], ("judge", "naming")):
-        rows += _chain_rows(names, cell, by_name, inference)
-        rows += _step_rows(names, cell, APART, by_name, inference)
-    for names, cell in _with_writers(main):
-        rows += _step_rows(names, cell, (ANOTHERS,), by_name, inference)
-    return _with_holm(frame(rows, MORE))
+    for names, cell in cells(main_cells(pairs), ("judge", "naming")):
+        for quantity in QUANTITIES:
+            asked = asked_of(quantity, cell)
+            chain = on_common(asked, quantity, CHAIN)
+            rows += _differences(quantity, names, chain, (*STEPS, ALL_STEPS), by_name, inference)
+            rows += _alone(quantity, names, chain, by_name, inference)
+            rows += _differences(quantity, names, asked, APART, by_name, inference)
+            rows += _anothers(quantity, names, asked, by_name, inference)
+    return _with_holm(frame(rows, (*MORE, "note")))
 
 
-def common_pairs(cell: pd.DataFrame, quantity: str, schemes: Iterable[str]) -> pd.DataFrame:
-    """The rows of some schemes, of the pairs that have a value under every one of them that was run.
+def on_common(pairs: pd.DataFrame, quantity: str, schemes: Sequence[str]) -> pd.DataFrame:
+    """The pairs of some schemes, whose value stands only where every one of them that was run has one.
 
     Parameters
     ----------
-    cell : DataFrame
-        Pairs of one judge, one row a scheme and item.
+    pairs : DataFrame
+        Of one judge; one row a scheme and item.
     quantity : str
         A key of `agreement.RATES`.
-    schemes : iterable of str
+    schemes : sequence of str
 
     Returns
     -------
     DataFrame
+        All rows of these schemes; the quantity's column is nan for the other items.
     """
-    rows = cell[cell["scheme"].isin(list(schemes))]
-    has_value = rows[rows[RATES[quantity]].notna()]
-    found = has_value.groupby("item")["scheme"].nunique()
-    return rows[rows["item"].isin(found.index[found == rows["scheme"].nunique()])]
+    rows = pairs[pairs["scheme"].isin(schemes)]
+    value = rows[RATES[quantity]]
+    n_values = value.notna().groupby(rows["item"]).transform("sum")
+    return rows.assign(**{RATES[quantity]: value.where(n_values == rows["scheme"].nunique())})
 
 
-# --- Rows -------------------------------------------------------------------------------------------
-
-
-def _chain_rows(
-    names: Mapping[str, Any], cell: pd.DataFrame, by_name: Draws, inference: Inference
+def _differences(
+    quantity: str,
+    names: Mapping[str, Any],
+    cell: pd.DataFrame,
+    steps: Sequence[Step],
+    by_name: Draws,
+    inference: Inference,
 ) -> Iterator[dict[str, Any]]:
-    for quantity in QUANTITIES:
-        asked = asked_of(quantity, cell)
-        common = common_pairs(asked, quantity, CHAIN)
-        lost = _unparsed(asked)
-        for step in (*STEPS, ALL_STEPS):
-            yield _step_row(quantity, step, names, cell, common, by_name, inference) | lost.get
+    """A row for each step; one that says so where a scheme was not run."""
+    for step in steps:
+        own, reference = (cell[cell["scheme"] == scheme] for scheme in (step.scheme, step.reference))
+        missing = [s for s, rows in zip(step[1:], (own, reference), strict=True) if rows.empty]
+        told = {**names, **_chars(own), **step._asdict()}
+        found = difference_row(quantity, told, beside(own, reference), by_name(quantity, told), inference)
+        yield found | {"note": f"not run: {', '.join(missing)}" if missing else ""}
+
+
+def _anothers(
+    quantity: str, names: Mapping[str, Any], cell: pd.DataFrame, by_name: Draws, inference: Inference
+) -> Iterator[dict[str, Any]]:
+    """The lock with each other judge's records, less the lock."""
+    is_anothers = cell["scheme"] == ANOTHERS.scheme
+    for writer in cell.loc[is_anothers, "writer"].unique().tolist() or [""]:
+        of_writer = cell[~is_anothers | (cell["writer"] == writer)]
+        yield from _differences(
+            quantity, {**names, "writer": writer}, of_writer, (ANOTHERS,), by_name, inference
+        )
+
+
+def _alone(
+    quantity: str, names: Mapping[str, Any], chain: pd.DataFrame, by_name: Draws, inference: Inference
+) -> Iterator[dict[str, Any]]:
+    """Each scheme of the chain by itself, on the pairs that all of it has."""
+    for scheme in CHAIN:
+        own = chain[chain["scheme"] == scheme]
+        if len(own):
+            used = own[own[RATES[quantity]].notna()]
+            told = {**names, **_chars(own), "scheme": scheme, "condition": ON_COMMON}
+            rng = by_name(quantity, told)
+            found = rate_interval(used[RATES[quantity]], used["cluster"], rng, inference)
+            yield row(quantity, told, found, used, own) | {"note": ""}
+
+
+def _chars(own: pd.DataFrame) -> dict[str, Any]:
+    """The cap on its records, where there is one."""
+    return {"record_chars": own["record_chars"].iloc[0]} if own["record_chars"].nunique() == 1 else {}
+
+
+def _with_holm(rows: pd.DataFrame) -> pd.DataFrame:
+    family = rows["reference"].notna() & (rows["condition"] != ALL_STEPS.condition)
+    tested = corrected(rows[family], FAMILY)
+    return rows.assign(p_holm=tested["p_holm"].reindex(rows.index))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -34,7 +34,7 @@ def contrasts(
     weights: Array,
     first: npt.ArrayLike,
     clusters: npt.ArrayLike,
-    reach: float,
+    reaches: Sequence[float],
     rng: np.random.Generator,
     inference: Inference,
 ) -> list[Contrast]:
@@ -49,8 +49,8 @@ def contrasts(
         The units of the first group.
     clusters : array_like, shape (units,)
         A cluster may have units in both groups. Units of a cluster stand in one order (12 before 21).
-    reach : float
-        The differences lie in [-reach, reach].
+    reaches : sequence of float
+        Of each quantity: its difference lies in [-reach, reach].
     rng : numpy.random.Generator
     inference : Inference
 
@@ -75,7 +75,7 @@ def contrasts(
     chosen, codes = np.asarray(first, dtype=bool), pd.factorize(np.asarray(clusters, dtype=object))[0]
     null = _null(sums, weights, chosen, codes, inference.permutations, rng)
     found = []
-    for place in range(sums.shape[1]):
+    for place, reach in enumerate(reaches):
         own = _columns(sums[:, place], weights[:, place], chosen)
         estimate = _estimate(cluster_sums(own, codes), reach, rng, inference)
         p = permutation_p(abs(estimate.value), np.abs(null[:, place]))

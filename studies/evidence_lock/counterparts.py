@@ -135,7 +135,7 @@ def _printed(quantity: str, table: str, scheme: str, reference: str) -> Printed:
             return Printed(_of_scheme(quantity, scheme))
         case "cost" if quantity == "tokens_ratio":
             return Printed(_ratios(scheme))
-        case "differences" if reference == REFERENCE:
+        case "differences" | "bundle" if reference == REFERENCE:
             return Printed(_differences(quantity, scheme), _stated(quantity, scheme))
     return Printed({})
 

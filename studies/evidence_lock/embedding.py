@@ -13,8 +13,8 @@ from shared.frames import read, rows_of
 from shared.params import load
 from studies.evidence_lock.coverage import sentences
 from studies.evidence_lock.design import ITEMS
+from studies.evidence_lock.frozen import frozen_records, written
 from studies.evidence_lock.judgements import JUDGEMENTS
-from studies.evidence_lock.lost import frozen_records, written
 from studies.evidence_lock.params import Section
 
 EMBEDDINGS = Path("data/evidence_lock/embeddings.parquet")
@@ -28,7 +28,7 @@ def sentences_to_embed(judgements: Iterable[pd.DataFrame], items: pd.DataFrame) 
     Parameters
     ----------
     judgements : iterable of DataFrame
-        One a judge; the evidence of `lost.frozen_records` is taken.
+        One a judge; the evidence of `frozen.frozen_records` is taken.
     items : DataFrame
         Both answers of every item with such a record are taken.
     """

@@ -11,7 +11,7 @@ import pandas as pd
 from shared.metrics.competence import Check, Competence, basis, competence, of_both_kinds
 from shared.metrics.resampling import Inference
 from studies.evidence_lock.agreement import NAMINGS
-from studies.evidence_lock.pairs import CELL, POOLED, cells, main_cells
+from studies.evidence_lock.pairs import cells, main_cells
 from studies.evidence_lock.rows import draws, frame, row
 
 CHECKS = {"prefers_better": "prefers_undamaged", "ties_less": "ties_less", "not_constant": "not_constant"}
@@ -29,7 +29,8 @@ def gate_rows(judgements: pd.DataFrame, rng: np.random.Generator, inference: Inf
     Parameters
     ----------
     judgements : DataFrame
-        With ``judge``; the main cells are used, of neutral names and of letters, without crossed trials.
+        With ``judge``; the main cells are used, without crossed trials: those of neutral names, or of letters
+        where a scheme was asked with letters alone, and of ``other_record`` those of all writers.
     rng : numpy.random.Generator
     inference : Inference
         Tests are one-sided at 1 - ``confidence``; what does not pass has failed only with at least
@@ -42,24 +43,27 @@ def gate_rows(judgements: pd.DataFrame, rng: np.random.Generator, inference: Inf
         prefer) - P(the other) over both orders, in [-1, 1]; ``ties_less`` the tie rate on pairs that people
         call a tie less that on the others; ``not_constant`` the share of the most frequent answer as the
         screen shows it (first, second, tie): 1 is constant. ``verdict`` is the gate's: ``passed``, ``failed``
-        or ``too few to tell``. A data set in which people call no pair a tie is not asked about ties. Data
-        sets are not pooled.
+        or ``too few to tell``. A data set in which people call no pair a tie is not asked about ties.
 
     See Also
     --------
     shared.metrics.competence.competence : the checks.
     """
     by_name = draws(rng)
+    rows: list[dict[str, Any]] = []
+    for names, cell in cells(_asked(judgements), ("judge", "scheme")):
+        asked = as_damage(cell)
+        can_tie = bool((asked["kind"] == "equal").any())
+        found = competence(asked, by_name("gate", names), inference, can_tie=can_tie)
+        rows += _rows(names, asked, found)
+    return frame(rows, MORE)
+
+
+def _asked(judgements: pd.DataFrame) -> pd.DataFrame:
     same = judgements[judgements["inspection"] == judgements["decision"]]
     main = pd.concat([main_cells(same, naming) for naming in NAMINGS])
-    rows: list[dict[str, Any]] = []
-    for names, cell in cells(main):
-        if names["dataset"] != POOLED:
-            asked = as_damage(cell)
-            can_tie = bool((asked["kind"] == "equal").any())
-            found = competence(asked, by_name("gate", names), inference, can_tie=can_tie)
-            rows += _rows(names, asked, found)
-    return frame(rows, MORE)
+    naming = main.groupby(["judge", "dataset", "scheme"])["naming"]
+    return main[main["naming"] == naming.transform("max")]  # of the two, "neutral" comes last
 
 
 def as_damage(judgements: pd.DataFrame) -> pd.DataFrame:

@@ -47,7 +47,8 @@ FROZEN = ("lock", "lock_with_source", "other_record", "pointwise_lock")
 
 COLUMNS = (
     "writer", "subset", "label", "rater", "margin", "answer_chars_1", "answer_chars_2",
-    "status", "failed_step", "verdict", "calls", "prompt_tokens", "cached_tokens", "completion_tokens", "seconds",
+    "status", "failed_step", "verdict",
+    "calls", "prompt_tokens", "cached_tokens", "completion_tokens", "seconds",
     "criteria", "evidence_1", "evidence_2", "record_sha256", "named", "leans", "fingerprint", "parser",
 )  # fmt: skip
 """Beyond those of the trials."""
@@ -83,18 +84,18 @@ def judgements(trials: pd.DataFrame, responses: pd.DataFrame, items: pd.DataFram
         columns, then `COLUMNS`:
 
         * ``status``: of the first call that is not ok, and its step in ``failed_step`` ("" where all are ok);
-        * ``verdict``: "1", "2" (the candidate, wherever it stood), "tie"; None unless ok;
-        * ``calls``, tokens, ``seconds``: sums over all calls that were answered, also the one in which another
-          judge wrote the record;
+        * ``verdict``: "1", "2" (the candidate, wherever it stood), "tie"; missing unless ok;
+        * ``calls``, tokens, ``seconds``: sums over all calls that were answered, also the one in which
+          another judge wrote the record;
         * ``criteria``, ``evidence_1``, ``evidence_2``: what was written about the question and about each
           candidate, as it was written; "" where nothing was, or where it could not be read. Pointwise has two
           texts of criteria, one after the other;
         * ``record_sha256``: the hash of the record's whole text (pointwise: of both assessments); "" where
           there is none;
         * ``named``: the candidate that a text about both names as better in so many words, "tie" where it
-          chooses neither, "none"; "" where there is no such text. ``leans``: the same, but praise and criticism
-          count too;
-        * ``fingerprint`` of the judge that decides (None where it was never asked), ``parser``.
+          chooses neither, "none"; "" where there is no such text. ``leans``: the same, but praise and
+          criticism count too;
+        * ``fingerprint`` of the judge that decides (missing where it was never asked), ``parser``.
 
     Raises
     ------
@@ -110,8 +111,8 @@ def judgements(trials: pd.DataFrame, responses: pd.DataFrame, items: pd.DataFram
     """
     described = {row["item"]: row for row in rows_of(items)}
     by_trial: dict[str, dict[str, dict[str, Any]]] = {}
-    for row in rows_of(responses):
-        by_trial.setdefault(row["trial"], {})[row["step"]] = row
+    for call in rows_of(responses):
+        by_trial.setdefault(call["trial"], {})[call["step"]] = call
     asked = [*_own(trials, by_trial), *_of_other_records(trials, by_trial)]
     _all_there(asked, by_trial, described)
     rows = [
@@ -133,8 +134,8 @@ def _of_other_records(trials: pd.DataFrame, by_trial: Mapping[str, Steps]) -> It
     """The trials that were exchanged, one for each writer, under the id that their responses have."""
     writers: dict[str, list[str]] = {}
     for name in by_trial:
-        trial, _, writer = name.rpartition("|")
-        writers.setdefault(trial, []).append(writer)
+        designed, _, writer = name.rpartition("|")
+        writers.setdefault(designed, []).append(writer)
     for trial in rows_of(trials[trials["scheme"] == "other_record"]):
         for writer in writers.get(trial["trial"], []):
             yield {**trial, "trial": f"{trial['trial']}|{writer}", "writer": writer}
@@ -148,8 +149,7 @@ def _all_there(
         ("trial", by_trial, "trials have no response", "judge"),
         ("item", items, "items are not there", "design"),
     ):
-        missing = [trial[key] for trial in asked if trial[key] not in known]
-        if missing:
+        if missing := [trial[key] for trial in asked if trial[key] not in known]:
             raise UserError(
                 f"{len(missing)} {what}, e.g. {missing[0]!r}; run the `{stage}` stage (make repro)"
             )

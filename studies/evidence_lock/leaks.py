@@ -41,7 +41,8 @@ def leak_rows(judgements: pd.DataFrame, rng: np.random.Generator, inference: Inf
         Of the records of the lock, and of the evidence that Structured writes on its way to a verdict:
 
         * ``names_winner_rate``, in [0, 1]: the share that names one answer as better, by a choice or a
-          comparison; for the lock also less Structured's share on the same trials (``reference``), in [-1, 1];
+          comparison; for the lock also less Structured's share in the same trials (``reference``), in
+          [-1, 1];
         * ``names_tie_rate``: the share that says in so many words that neither is better;
         * ``leans_rate``: the share that has more praise, or less criticism, of one answer too;
         * ``named_first_shown``, in [-1, 1]: of those that name a winner, +1 where it is the answer that was
@@ -49,16 +50,18 @@ def leak_rows(judgements: pd.DataFrame, rng: np.random.Generator, inference: Inf
         * ``named_agreement``, in [0, 1]: of those that name a winner, and where people prefer one answer, the
           share that names that one.
 
-        Of every scheme: ``follows_named_rate``, in [0, 1], of the verdicts after a record that names a winner,
-        the share for that answer. ``reread`` never sees the record: its share says how often the two agree
-        anyway. ``other_record`` has its rows by ``writer``.
+        Of every scheme: ``follows_named_rate``, in [0, 1], of the verdicts after a record that names a
+        winner, the share for that answer. ``reread`` never sees the record: its share says how often the two
+        agree anyway. ``other_record`` has its rows by ``writer``.
 
         Signed quantities are tested against 0 by flipping the signs of clusters (``p``; ``p_holm`` over the
-        schemes and data sets of a judge; ``mde``). ``n_unparsed`` counts the trials of the row whose record, or
-        verdict, could not be read.
+        schemes and data sets of a judge; ``mde``). ``n_unparsed`` counts the trials of the row whose record,
+        or verdict, could not be read.
     """
     by_name = draws(rng)
-    same = judgements[(judgements["inspection"] == judgements["decision"]) & judgements["scheme"].ne("standard")]
+    same = judgements[
+        (judgements["inspection"] == judgements["decision"]) & judgements["scheme"].ne("standard")
+    ]
     same = same[same["scheme"] != "pointwise_lock"]  # it has no text about both
     main = pd.concat([main_cells(same, naming) for naming in NAMINGS]).assign(n_trials=1)
     read = main.assign(n_unparsed=main["named"].eq("").astype(int))

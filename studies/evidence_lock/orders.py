@@ -18,6 +18,7 @@ import pandas as pd
 from shared.metrics.resampling import (
     Array,
     Inference,
+    Statistic,
     bootstrap,
     cluster_sums,
     rate_interval,
@@ -33,7 +34,7 @@ CELL = (*pairs.CELL, "record_chars", "temperature")
 Orders = tuple[str, str]
 """Of inspection, and of decision."""
 
-ORDERS: tuple[Orders, ...] = tuple(product(("12", "21"), repeat=2))
+ORDERS: tuple[Orders, ...] = tuple(product(("12", "21"), ("12", "21")))
 """12 and 12, 12 and 21, 21 and 12, 21 and 21: the columns of every array of verdicts here."""
 
 CHANGES: Mapping[str, Sequence[tuple[int, int]]] = {
@@ -189,8 +190,8 @@ def components(items: Array) -> Array:
     -----
     With y = m + a s + b t + c s t for orders s, t in {1, -1}, the mean of y^2 over the four orders is
     m^2 + a^2 + b^2 + c^2. A record is drawn for an inspection and serves both decisions, as a whole plot
-    serves its split plots: the noise of a mean over decisions holds the record's and half the decision's, that
-    of half their difference half the decision's alone.
+    serves its split plots: the noise of a mean over decisions holds the record's and half the decision's,
+    that of half their difference half the decision's alone.
 
     References
     ----------
@@ -203,14 +204,14 @@ def components(items: Array) -> Array:
     return ratio(parts, np.where(np.abs(total) < 1e-12, 0, total)[..., None])
 
 
-def item_components(verdicts: Array, items: Sequence[Any]) -> tuple[Array, Array]:
+def item_components(verdicts: Array, items: npt.ArrayLike) -> tuple[Array, list[str]]:
     """What `components` sums, of each item.
 
     Parameters
     ----------
     verdicts : ndarray, shape (n, 4)
         Signed verdicts of replicates, by `ORDERS`, without nan.
-    items : sequence, length n
+    items : array_like, shape (n,)
         The item of each row. Where any has two rows or more, those that have one are left out.
 
     Returns
@@ -218,7 +219,7 @@ def item_components(verdicts: Array, items: Sequence[Any]) -> tuple[Array, Array
     columns : ndarray, shape (items, 8)
         1, m, m^2, a^2, b^2, c^2, record noise, decision noise; the squares less the noise in them. Noise is
         nan where no item has two rows.
-    names : ndarray, shape (items,)
+    names : list, length items
     """
     one, other = verdicts[:, :2], verdicts[:, 2:]  # inspection 12, inspection 21
     halves = {"mean_12": one.sum(axis=1), "mean_21": other.sum(axis=1),
@@ -234,7 +235,7 @@ def item_components(verdicts: Array, items: Sequence[Any]) -> tuple[Array, Array
     b, c = (mean["half_12"] + mean["half_21"]) / 2, (mean["half_12"] - mean["half_21"]) / 2
     squares = [m**2 - left_of_mean, a**2 - left_of_mean, b**2 - left_of_half, c**2 - left_of_half]
     noise = [of_mean - of_half, 2 * of_half]
-    return np.column_stack([np.ones(len(k)), m, *squares, *noise]), mean.index.to_numpy()
+    return np.column_stack([np.ones(len(k)), m, *squares, *noise]), mean.index.tolist()
 
 
 # --- Which judgements -------------------------------------------------------------------------------
@@ -272,7 +273,7 @@ def _places(rows: pd.DataFrame, among: pd.DataFrame, key: list[str]) -> npt.NDAr
 def _cell_rows(
     names: Mapping[str, Any], cell: Units, by_name: Draws, inference: Inference
 ) -> Iterator[dict[str, Any]]:
-    for quantity, condition, values in _values(cell):
+    for quantity, condition, values in item_values(cell):
         named = {**names, **({"condition": condition} if condition else {})}
         yield _row(quantity, named, values, by_name(quantity, named), inference)
     needed = _needed(cell)
@@ -298,21 +299,21 @@ def _row(
 def _share_rows(
     names: Mapping[str, Any], needed: Units, by_name: Draws, inference: Inference
 ) -> Iterator[dict[str, Any]]:
-    complete = ~np.isnan(needed.verdicts).any(axis=1)
+    complete = ~np.any(np.isnan(needed.verdicts), axis=1)
     values = _by_item(needed, np.where(complete, 0.0, np.nan), 4)
-    columns, items = item_components(needed.verdicts[complete], needed.keys["item"][complete])
+    columns, items = item_components(needed.verdicts[complete], needed.keys["item"].to_numpy()[complete])
     used = values.set_index("item").loc[items].reset_index()
     for place, component in enumerate(COMPONENTS):
         if len(items) and not np.isnan(columns[:, 2 + place]).all():
             told = {**names, "condition": component}
             # One generator for all components: they are shares of one whole in every resample.
-            found = bootstrap(
-                lambda sums, place=place: components(sums)[..., place],
-                cluster_sums(columns, used["cluster"]),
-                by_name("variance_share", names),
-                inference,
-            )
+            sums, generator = cluster_sums(columns, used["cluster"]), by_name("variance_share", names)
+            found = bootstrap(_component(place), sums, generator, inference)
             yield row("variance_share", told, found, used, values)
+
+
+def _component(place: int) -> Statistic:
+    return lambda sums: components(sums)[..., place]
 
 
 def _with_holm(rows: pd.DataFrame) -> pd.DataFrame:
@@ -325,8 +326,15 @@ def _with_holm(rows: pd.DataFrame) -> pd.DataFrame:
 # --- Values of each item ----------------------------------------------------------------------------
 
 
-def _values(cell: Units) -> Iterator[tuple[str, str, pd.DataFrame]]:
-    """Each quantity, its condition, and its values: ``item, cluster, value, n_trials, n_unparsed``."""
+def item_values(cell: Units) -> Iterator[tuple[str, str, pd.DataFrame]]:
+    """What `order_rows` takes the means of, but for the shares of the variance.
+
+    Yields
+    ------
+    str, str, DataFrame
+        A quantity, its condition ("" for none), and ``item, cluster, value, n_trials, n_unparsed``, a row an
+        item that was asked all that the quantity needs; ``value`` is nan where a verdict is lacking.
+    """
     needed, noises = _needed(cell), {"noise_wording": wording_noise(cell)}
     noises["noise_replicate"] = replicate_noise(cell)
     of_all_four = _is_crossed(needed)
@@ -341,7 +349,9 @@ def _values(cell: Units) -> Iterator[tuple[str, str, pd.DataFrame]]:
     if of_all_four:
         less = _less(changed["through_record"], changed["direct"], same_trials=True)
         yield "through_record_less_direct", "", less
-        yield from ((name, "", _by_item(needed, needed.verdicts @ weights, 4)) for name, weights in LEANS.items())
+        yield from (
+            (name, "", _by_item(needed, needed.verdicts @ weights, 4)) for name, weights in LEANS.items()
+        )
         yield from _agreement(needed)
 
 
@@ -359,7 +369,7 @@ def _is_crossed(needed: Units) -> bool:
 def _changed(needed: Units, compared: Sequence[tuple[int, int]]) -> pd.DataFrame:
     """The mean change over the compared orders, of units with all verdicts that were asked for."""
     one, other = (needed.verdicts[:, columns] for columns in np.array(compared).T)
-    complete = ~(np.isnan(needed.verdicts) & needed.asked).any(axis=1)
+    complete = ~np.any(np.isnan(needed.verdicts) & needed.asked, axis=1)
     return _by_item(needed, np.where(complete, (one != other).mean(axis=1), np.nan), 2 * len(compared))
 
 

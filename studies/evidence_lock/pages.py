@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from shared.judge.records import STATUSES
 from shared.reporting.pages import (
     basis,
     differing,
@@ -70,6 +71,23 @@ QUANTITY_NAMES: Mapping[str, str] = {
     "agreement_by_order": "agreement by order",
     "agreement_crossed_less_same": "agreement, crossed less same orders",
     "variance_share": "share of the variance",
+    "record_chars_written": "characters written",
+    "cap_filled_rate": "fill their cap",
+    "names_winner_rate": "names a winner",
+    "names_tie_rate": "says that neither is better",
+    "leans_rate": "leans to one",
+    "named_first_shown": "names the first inspected",
+    "named_agreement": "the named is the better",
+    "follows_named_rate": "verdict follows",
+    "share": "share",
+    "coverage_better": "coverage, better answer",
+    "coverage_worse": "coverage, worse answer",
+    "coverage_gap": "better less worse",
+    "missing_better": "missing, better answer",
+    "missing_worse": "missing, worse answer",
+    "own_less_other": "own text less the other's",
+    "judge_ties": "the judge's ties",
+    "human_ties": "people's ties",
     "ok_rate": "ok",
     "unparsed_rate": "unparsed",
     "truncated_rate": "truncated",
@@ -90,7 +108,12 @@ RATERS: Mapping[str, str] = {
 
 _LABELS = {"dataset": "data set", "reference": "less", "record_chars": "characters of a record", "writer": "by"}
 
-_REDUNDANT: Mapping[str, Sequence[str]] = {"differences": ("condition",), "cost": ("condition", "reference")}
+_REDUNDANT: Mapping[str, Sequence[str]] = {
+    "differences": ("condition",),
+    "cost": ("condition", "reference"),
+    "leaks": ("condition",),
+    "budgets": ("condition",),
+}
 """By table, what says again what other columns say."""
 
 
@@ -145,7 +168,13 @@ def _called(name: str, rows: pd.DataFrame) -> pd.DataFrame:
         column: rows[column].map(lambda scheme: SCHEME_NAMES.get(scheme, scheme))
         for column in ("scheme", "reference")
     }
-    return rows.assign(**names, **dict.fromkeys(_REDUNDANT.get(name, ()), ""))
+    told = rows.assign(**{**names, **dict.fromkeys(_REDUNDANT.get(name, ()), "")})
+    return told.assign(**{column: _none_marked(told[column]) for column in ("reference", "condition")})
+
+
+def _none_marked(column: pd.Series) -> pd.Series:
+    """A name that some rows lack, said to be lacking: a rate and a difference differ in nothing else."""
+    return column.replace("", "-") if (column != "").any() else column
 
 
 # --- Layouts ----------------------------------------------------------------------------------------
@@ -160,20 +189,33 @@ _TOGETHER: Mapping[str, Sequence[tuple[str, ...]]] = {
     ),
     "cost": (("calls", "tokens", "seconds"),),
     "orders": (("through_record", "direct", "both", "noise_wording", "noise_replicate"),),
+    "budgets": (("agreement", "inconsistency", "tokens", "record_chars_written", "cap_filled_rate"),),
+    "leaks": (("names_winner_rate", "names_tie_rate", "leans_rate", "named_agreement", "follows_named_rate"),),
+    "lost": (
+        ("share", "coverage_better", "coverage_worse", "coverage_gap", "missing_better", "missing_worse"),
+    ),
 }
-"""Quantities that stand side by side, one line a cell, each group a table of its own; all others stand below."""
+"""Quantities that stand side by side, one line a cell, each group a table of its own.
+
+All others stand below, one a row, as do those that are tested, with their test.
+"""
+
+
+_STATUSES = tuple(f"{status}_rate" for status in STATUSES)
 
 
 def _blocks(name: str, rows: pd.DataFrame) -> Iterator[str]:
-    if name == "answers":
-        lines = [statuses(cell, _names(cell.iloc[0], rows), quantity_name) for cell in _cells(rows, rows)]
-        yield table(lines)
-        return
     rest = rows
+    if name == "answers":
+        told = rows["quantity"].isin(_STATUSES)
+        cells = _cells(rows[told], rows)
+        yield table([statuses(cell, _names(cell.iloc[0], rows), quantity_name) for cell in cells])
+        rest = rows[~told]
     for group in _TOGETHER.get(name, ()):
-        found, rest = rest[rest["quantity"].isin(group)], rest[~rest["quantity"].isin(group)]
-        if len(found):
-            yield _side_by_side(found, rows, group)
+        together = rest["quantity"].isin(group) & rest["p"].isna()
+        if together.any():
+            yield _side_by_side(rest[together], rows, group)
+        rest = rest[~together]
     if len(rest):
         yield table([_line(row, rows) for _, row in rest.iterrows()])
 

@@ -90,9 +90,7 @@ def pairs(judgements: pd.DataFrame) -> pd.DataFrame:
         verdict_12=verdicts[:, 0],
         verdict_21=verdicts[:, 1],
     )
-    spent = {
-        name: _spread(values, units, side, len(heads), np.nan) for name, values in _costs(same).items()
-    }
+    spent = {name: _spread(values, units, side, len(heads), np.nan) for name, values in _costs(same).items()}
     return rows.assign(**_outcomes(rows, verdicts, asked), **_means(spent, rows["both"].to_numpy()))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from itertools import combinations
 from pathlib import Path
 from typing import Literal
@@ -131,14 +132,23 @@ def load(name: Dataset, settings: DatasetParams, external_dir: Path, root: Path)
 
 
 def question(pair: Pair) -> str:
-    """A hash of the context as a reader sees it: pairs with the same one are not independent."""
-    return f"{number('question', visible(pair.context)):016x}"
+    """A hash of the context as a reader sees it: pairs with the same one are not independent.
+
+    Ids of questions that files have are not asked: LFQA's ``q_id`` stands at ten different questions.
+    """
+    return f"{number('question', _seen(pair.context)):016x}"
 
 
 def _content(pair: Pair) -> str:
     """The same of a pair's question and answers, in either order."""
-    answers = sorted((visible(pair.answer_1), visible(pair.answer_2)))
-    return f"{number('pair', visible(pair.context), *answers):016x}"
+    answers = sorted((_seen(pair.answer_1), _seen(pair.answer_2)))
+    return f"{number('pair', _seen(pair.context), *answers):016x}"
+
+
+@lru_cache(64)
+def _seen(text: str) -> str:
+    """Cached, since a text is asked for several times, and may stand in several pairs in a row."""
+    return visible(text)
 
 
 # --- what is wrong with a pair ----------------------------------------------------------------------
@@ -176,16 +186,14 @@ def _fault(pair: Pair, where: str, there: str) -> tuple[Fault, str] | None:
     for place, answer in (("first", pair.answer_1), ("second", pair.answer_2)):
         if not answer:
             return "empty_answer", f"the {place} answer is empty"
-    if visible(pair.answer_1) == visible(pair.answer_2):
+    if _seen(pair.answer_1) == _seen(pair.answer_2):
         return "identical_answers", "both answers are the same to a reader"
     if there != where:
         return "repeated", f"the same question and answers stand at {there} too"
     return None
 
 
-def _refuse_unless(
-    fault: tuple[Fault, str], pair: Pair, name: Dataset, leave_out: Collection[Fault]
-) -> None:
+def _refuse_unless(fault: tuple[Fault, str], pair: Pair, name: Dataset, leave_out: Collection[Fault]) -> None:
     kind, told = fault
     if kind not in leave_out:
         which = f"pair {pair.id!r}: " if pair.id else ""
@@ -316,7 +324,7 @@ def _majority(group: Sequence[Pair]) -> Pair:
 
 def _label_seen_from(first: Pair, opinion: Pair) -> Label:
     """The opinion's label, in the first one's order of answers."""
-    if visible(opinion.answer_1) == visible(first.answer_1):
+    if _seen(opinion.answer_1) == _seen(first.answer_1):
         return opinion.label
     return _SWAPPED[opinion.label]
 

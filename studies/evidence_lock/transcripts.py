@@ -134,6 +134,12 @@ def prompts(asked: Asked, trial: Mapping[str, Any], params: Section) -> dict[str
     return found
 
 
+def calls_of(asked: Asked, chosen: pd.DataFrame, scheme: str, params: Section) -> dict[str, str]:
+    """What the judge reads in each call of a scheme's first trial, as `prompts`; nothing where there is none."""
+    trials = list(rows_of(chosen[chosen["scheme"] == scheme]))
+    return prompts(asked, trials[0], params) if trials else {}
+
+
 class _NotAnswered(Exception):
     """Nothing was answered here: the trial ended."""
 
@@ -260,6 +266,7 @@ def gate() -> str:
     if absent := RESULTS.absent("competence"):
         return absent
     rows = TABLES.rows(f"{STUDY}/competence")
+    rows = rows[rows["naming"] == MAIN["naming"]]
     told = [
         f"**{dataset}**: {' '.join(readme.gate(rows_of_it))}"
         for dataset, rows_of_it in rows.groupby("dataset", sort=False)
@@ -284,8 +291,8 @@ def examples(n: int = 3) -> str:
     if not file.is_file():
         return "*`lost_examples` is not there yet: run `make repro`, which writes it.*"
     head, *found = file.read_text(encoding="utf-8").split(_EXAMPLE)
-    told = _EXAMPLE.join([head, *found[:n]]).removeprefix("# ").strip()
-    return told if len(found) <= n else f"{told}\n\n*{len(found) - n} more are on the page.*"
+    told = _EXAMPLE.join([head.partition("\n")[2], *found[:n]]).strip()  # the cell above it is its title
+    return told if len(found) <= n else f"{told}\n\n*{len(found) - n} more stand in {file.as_posix()}.*"
 
 
 _EXAMPLE = "\n## "

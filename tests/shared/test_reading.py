@@ -1,6 +1,9 @@
 """Rows from outside: what is read, and every way in which a file, a line or a value is refused."""
 
+import gzip
 import json
+import sys
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -10,6 +13,7 @@ from shared.errors import UserError
 from shared.reading import (
     Row,
     SourceError,
+    hub_rows,
     json_entries,
     json_lines,
     json_list,
@@ -52,6 +56,24 @@ def test_entries_are_read_with_their_keys(file):
         (f"{file}, entry '7'", ("7", Row({"a": 1}))),
         (f"{file}, entry '8'", ("8", Row({"a": 2}))),
     ]
+
+
+def test_a_packed_file_is_read_like_any_other(tmp_path):
+    file = tmp_path / "rows.jsonl.gz"
+    file.write_bytes(gzip.compress(b'{"a": 1}\n\n{"a": 2}\n'))
+    assert json_lines(file, FIX) == [(f"{file}:1", Row({"a": 1})), (f"{file}:3", Row({"a": 2}))]
+    file.write_bytes(gzip.compress(b""))
+    assert problem(json_lines, file, FIX) == f"{file}: empty; put it there"
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b'{"a": 1}', gzip.compress(b"{}")[:-9], gzip.compress(b"{}" * 99)[:12] + b"?" * 20]
+)
+def test_a_packed_file_that_is_broken_is_told(tmp_path, content):
+    file = tmp_path / "rows.jsonl.gz"
+    file.write_bytes(content)
+    told = problem(json_lines, file, FIX)
+    assert told.startswith(f"{file}: ") and told.endswith(("; fetch it again", "empty; put it there"))
 
 
 @pytest.mark.parametrize("read", [json_lines, json_entries])
@@ -262,3 +284,42 @@ def test_a_score_has_its_own_range_where_it_is_told_one():
     assert Row({"a": -3}).score("a", -3, 3) == -3
     with pytest.raises(ValueError, match="a is 4, outside -3 to 3"):
         Row({"a": 4}).score("a", -3, 3)
+
+
+# --- the hub ----------------------------------------------------------------------------------------
+
+
+def hub(monkeypatch, answer):
+    asked = []
+
+    def load_dataset(*names, **options):
+        asked.append((names, options))
+        return answer()
+
+    monkeypatch.setitem(sys.modules, "datasets", SimpleNamespace(load_dataset=load_dataset))
+    return asked
+
+
+def test_rows_of_the_hub_are_read_with_their_numbers_at_a_revision(monkeypatch):
+    asked = hub(monkeypatch, lambda: [{"a": 1}, {"a": 2}])
+    assert hub_rows("some/rows", "abc", "test") == [
+        ("some/rows[0]", Row({"a": 1})),
+        ("some/rows[1]", Row({"a": 2})),
+    ]
+    assert asked == [(("some/rows",), {"revision": "abc", "split": "test"})]
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (ConnectionError("no route to host\nand a long trace"), "no route to host"),
+        (TimeoutError(), "TimeoutError"),
+    ],
+)
+def test_a_hub_that_gives_nothing_is_one_line(monkeypatch, error, reason):
+    def fail():
+        raise error
+
+    hub(monkeypatch, fail)
+    told = f"some/rows at abc, split test, cannot be loaded: {reason}"
+    assert problem(hub_rows, "some/rows", "abc", "test") == told

@@ -925,7 +925,7 @@ def test_a_record_with_a_blank_text_is_none(blank):
         json.dumps({"criteria": "The date.", **TEXTS}),  # evidence under no key
         json.dumps({"criteria": "The date.", "evidence": list(TEXTS.values())}),
         json.dumps({"criteria": "The date.", "evidence": {"summary_1": "Dates it."}}),
-        '{"criteria": "a", "evidence": {"summary_1": "b", "Summary 1": "c", "summary_2": "d"}}',  # given twice
+        '{"criteria": "a", "evidence": {"summary_1": "b", "Summary 1": "c", "summary_2": "d"}}',  # twice
         '{"criteria": "a", "criteria": "a", "evidence": {"summary_1": "b", "summary_2": "d"}}',
         RECORD[:-1],
         f"{RECORD} That is all.",

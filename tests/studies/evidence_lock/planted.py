@@ -140,6 +140,13 @@ def planted(
     return pd.concat(frames, ignore_index=True)
 
 
+def many_judges(judges: int, items: int, rng: np.random.Generator, **kinds: Any) -> pd.DataFrame:
+    """Judgements of so many judges alike, each on items of its own: draws of one experiment."""
+    frame = planted(judges * items, rng, **kinds)
+    number = frame["item"].str.rpartition("/")[2].astype(int) // items
+    return frame.assign(judge="judge" + number.astype(str))
+
+
 def _of(value: ByScheme, scheme: str) -> float:
     return value[scheme] if isinstance(value, Mapping) else value
 
@@ -222,7 +229,16 @@ def _of_cell(
         fingerprint="0123456789ab",
         parser=1,
     )
-    told = ["scheme", "inspection", "decision", "record_chars", "wording", "naming", "temperature", "replicate"]
+    told = [
+        "scheme",
+        "inspection",
+        "decision",
+        "record_chars",
+        "wording",
+        "naming",
+        "temperature",
+        "replicate",
+    ]
     tail = "|".join(str(rows[name].iloc[0]) for name in told) if len(rows) else ""
     end = f"|{names['writer']}" if names["writer"] else ""
     return rows.assign(trial=rows["item"] + f"|{tail}{end}")

@@ -1,0 +1,123 @@
+"""Differences of two groups whose clusters overlap: values by hand, the test against scipy, its level."""
+
+import numpy as np
+import pytest
+from scipy import stats
+from statsmodels.stats.power import TTestPower
+
+from shared.metrics.resampling import Inference
+from studies.evidence_lock.contrasts import contrasts
+
+QUICK = Inference(resamples=400, permutations=2000)
+
+
+def contrast(values, first, clusters, weights=None, inference=QUICK, seed=0):
+    values = np.asarray(values, dtype=float)
+    given = np.ones(len(values)) if weights is None else np.asarray(weights, dtype=float)
+    rng = np.random.default_rng(seed)
+    return contrasts(values[:, None], given[:, None], first, clusters, [1.0], rng, inference)[0]
+
+
+def test_the_difference_by_hand():
+    # First group: (0.9 + 0.5) / 2 = 0.7; second: (0.2 + 0.4 + 0.6) / 3 = 0.4.
+    found = contrast([0.9, 0.2, 0.5, 0.4, 0.6], [1, 0, 1, 0, 0], ["a", "a", "b", "c", "d"])
+    assert found.estimate.value == pytest.approx(0.3)
+    assert found.estimate.n_clusters == 2  # of the smaller group
+
+
+def test_weights_make_a_share_of_what_units_have():
+    # Missing sentences: 3 of 4 and 1 of 6 are 0.4 of ten; 1 of 5 and 0 of 5 are 0.1 of ten.
+    found = contrast([3, 1, 1, 0], [1, 1, 0, 0], list("abcd"), weights=[4, 6, 5, 5])
+    assert found.estimate.value == pytest.approx(0.3)
+
+
+def test_a_unit_without_a_quantity_does_not_count_for_it():
+    clusters, first = list("abcdef"), np.array([1, 1, 1, 0, 0, 0], dtype=bool)
+    sums = np.array([[0.9, 0.1], [0.7, 0.3], [0.0, 0.2], [0.4, 0.5], [0.2, 0.6], [0.3, 0.0]])
+    weights = np.array([[1, 1], [1, 1], [0, 1], [1, 1], [1, 1], [1, 0]], dtype=float)
+    one, other = contrasts(sums, weights, first, clusters, [1.0, 1.0], np.random.default_rng(0), QUICK)
+    assert one.estimate.value == pytest.approx(0.8 - 0.3)
+    assert other.estimate.value == pytest.approx(0.2 - 0.55)
+    assert (one.estimate.n_clusters, other.estimate.n_clusters) == (2, 2)
+
+
+def test_the_test_counts_all_divisions_where_clusters_have_one_unit():
+    rng = np.random.default_rng(3)
+    values = rng.random(10) + np.array([0.25] * 4 + [0.0] * 6)
+    first = np.arange(10) < 4
+    found = contrast(values, first, range(10), inference=Inference(resamples=400, permutations=20000))
+    exact = stats.permutation_test(
+        (values[first], values[~first]), lambda x, y, axis: np.mean(x, axis) - np.mean(y, axis)
+    )  # all 210 divisions
+    assert exact.statistic == pytest.approx(found.estimate.value)
+    expected = np.mean(np.abs(exact.null_distribution) >= abs(exact.statistic) - 1e-12)
+    # Three Monte Carlo errors, each sqrt(p (1 - p) / 20000) < 0.004.
+    assert found.p == pytest.approx(expected, abs=0.012)
+
+
+def test_exchanging_the_groups_turns_the_sign_alone():
+    rng = np.random.default_rng(5)
+    values, first, clusters = rng.random(40), rng.random(40) < 0.4, np.repeat(np.arange(20), 2)
+    one, other = contrast(values, first, clusters), contrast(values, ~first, clusters)
+    assert one.estimate.value == pytest.approx(-other.estimate.value)
+    assert one.estimate.low == pytest.approx(-other.estimate.high)
+    assert (one.p, one.mde) == pytest.approx((other.p, other.mde))
+    moved = contrast(values + 3, first, clusters)
+    assert moved.estimate.value == pytest.approx(one.estimate.value) and moved.p == one.p
+
+
+def test_the_detectable_effect_is_that_of_a_t_test_on_contributions():
+    rng = np.random.default_rng(7)
+    values, first = rng.random(30), np.arange(30) < 12
+    found = contrast(values, first, range(30))
+    # A cluster of one unit adds n (y - mean) / n1 in the first group, -n (y - mean) / n2 in the second.
+    one, other = values[:12], values[12:]
+    parts = np.concatenate([30 * (one - one.mean()) / 12, -30 * (other - other.mean()) / 18])
+    expected = TTestPower().solve_power(nobs=30, alpha=0.05, power=0.8) * parts.std(ddof=1)
+    assert found.mde == pytest.approx(expected, rel=1e-3)
+
+
+def test_groups_that_are_empty_or_small():
+    nobody = contrast([0.1, 0.2, 0.3], [0, 0, 0], list("abc"))
+    assert np.isnan([nobody.estimate.value, nobody.estimate.low, nobody.p, nobody.mde]).all()
+    assert nobody.estimate.n_clusters == 0
+    # One cluster of twelve: a resample lacks it with probability (11/12)^12 = 0.35.
+    single = contrast(np.linspace(0, 1, 12), [1] + [0] * 11, range(12))
+    assert single.estimate.value < 0 and np.isnan([single.estimate.low, single.mde]).all()
+    # It is the smallest of twelve: 1/12 of all exchanges give a difference so large, 1/12 one so small.
+    assert single.p == pytest.approx(2 / 12, abs=0.03)
+    none = contrast(np.zeros(0), [], [])
+    assert np.isnan(none.estimate.value)
+
+
+def test_values_that_are_all_alike_have_an_interval_and_no_evidence():
+    found = contrast(np.full(24, 0.5), np.arange(24) % 2 == 0, np.arange(24) // 2)
+    assert found.estimate.value == 0 and found.estimate.low < 0 < found.estimate.high
+    assert found.p == 1 and np.isnan(found.mde)
+
+
+def test_what_goes_together_in_clusters_is_no_evidence():
+    """Values and memberships of a cluster's two units agree mostly, and have nothing to do with each other."""
+    rng, n, p, covered = np.random.default_rng(11), 24, [], 0
+    quick = Inference(resamples=200, permutations=200)
+    for seed in range(300):
+        level, inclined = rng.normal(size=n), rng.random(n) < 0.4
+        values = np.repeat(level, 2) + 0.3 * rng.normal(size=2 * n)
+        first = np.repeat(inclined, 2) ^ (rng.random(2 * n) < 0.1)
+        found = contrast(values, first, np.repeat(np.arange(n), 2), inference=quick, seed=seed)
+        p.append(found.p)
+        covered += found.estimate.low <= 0 <= found.estimate.high
+    # 300 draws of 0.05 have a standard error of 0.013; a test that took units for independent would reject
+    # about a sixth.
+    assert np.mean(np.array(p) <= 0.05) < 0.05 + 3 * 0.013
+    assert np.mean(np.array(p) <= 0.5) == pytest.approx(0.5, abs=0.1)
+    assert covered / 300 > 0.88
+
+
+def test_a_real_difference_is_found():
+    rng = np.random.default_rng(13)
+    first = rng.random(80) < 0.5
+    values = np.where(first, 0.4, 0.6) + 0.1 * rng.normal(size=80)
+    found = contrast(values, first, np.repeat(np.arange(40), 2))
+    assert found.p < 0.005 and found.estimate.high < -0.1
+    assert 0 < found.mde < 0.1
