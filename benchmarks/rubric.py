@@ -24,18 +24,17 @@ from shared.errors import UserError
 from shared.judge.records import Request
 from shared.metrics.resampling import Inference
 from shared.params import load
+from shared.reporting.results import Study
 from studies.rubric_position_bias.data import items
 from studies.rubric_position_bias.design import design
 from studies.rubric_position_bias.judge import with_texts
 from studies.rubric_position_bias.params import Section
 from studies.rubric_position_bias.protocols import Protocols
-from shared.reporting.results import Study
 from studies.rubric_position_bias.tables import all_tables
 
 ROOT = Path(__file__).parent.parent
 STUDY = "rubric_position_bias"
 SCORE_ITEMS, CRITERIA_ITEMS = 6, 2
-RESAMPLES = PERMUTATIONS = 2000
 
 
 def cached_share() -> Measured:
@@ -82,7 +81,7 @@ async def _ask(requests: list[Request]) -> tuple[int, int]:
 
 
 def analysis_seconds() -> Measured:
-    """Wall time of every table's rows for the paper's grid of simulated judgements."""
+    """Wall time of every table's rows for simulated judgements of the paper's size, `planted.paper_grid`."""
     done = _analysis()
     return Measured(done["seconds"], int(done["rows"]), _note(done))
 
@@ -94,7 +93,9 @@ def analysis_gb() -> Measured:
 
 
 def _note(done: dict[str, float]) -> str:
-    return f"{done['rows']:.0f} simulated judgements, {RESAMPLES} resamples, {PERMUTATIONS} permutations"
+    statistics = load(STUDY, Section)[0].statistics
+    told = f"{statistics.resamples} resamples, {statistics.permutations} permutations"
+    return f"{done['rows']:.0f} simulated judgements of all settings, {told}"
 
 
 @cache
@@ -107,14 +108,24 @@ def _analysis() -> dict[str, float]:
     return measured
 
 
-def analyse(judgements: pd.DataFrame) -> float:
-    """Seconds that all tables' rows take."""
+def analyse(judgements: pd.DataFrame, inference: Inference | None = None) -> float:
+    """Seconds that all tables' rows take, by default under the statistics of params.
+
+    Raises
+    ------
+    UserError
+        If a table has no rows: then what is measured is not the whole analysis.
+    """
     common, section = load(STUDY, Section)
-    inference = Inference(resamples=RESAMPLES, permutations=PERMUTATIONS)
-    started = time.perf_counter()
+    inference = inference or Inference(**common.statistics.model_dump())
+    empty, started = [], time.perf_counter()
     for name, rows in all_tables(Study(judgements, inference, common.seed, "benchmark"), section):
         print(f"{name}: {len(rows)} rows, {time.perf_counter() - started:.1f} s", file=sys.stderr)
-    return time.perf_counter() - started
+        empty += [] if len(rows) else [name]
+    seconds = time.perf_counter() - started
+    if empty:
+        raise UserError(f"no rows in {', '.join(empty)}: the judgements that are timed lack what they need")
+    return seconds
 
 
 def main() -> None:

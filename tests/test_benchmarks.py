@@ -11,7 +11,9 @@ from benchmarks import kill, memory, order, overhead, prefill, process, rubric, 
 from benchmarks.engines import ScriptedEngine
 from benchmarks.result import Bar, Benchmark, Measured, machine
 from shared.errors import UserError
-from tests.studies.rubric_position_bias.planted import planted
+from shared.metrics.resampling import Inference
+from studies.rubric_position_bias.captions import TEXTS
+from tests.studies.rubric_position_bias.planted import PAPER_JUDGES, paper_grid, planted
 
 NAMES = [
     "client_overhead_ratio",
@@ -346,8 +348,39 @@ def test_the_cached_share_is_of_the_main_design_each_request_once():
     assert len({request.item for request in requests}) == 8
 
 
+FEW = Inference(resamples=20, permutations=19)
+
+
 def test_the_analysis_that_is_timed_makes_every_table(capsys):
+    judged = paper_grid(RNG, probabilities=True, share=0.1)
+    assert rubric.analyse(judged[judged["judge"].isin(PAPER_JUDGES[:2])], FEW) > 0
+    told = [line.split(": ") for line in capsys.readouterr().err.splitlines()]
+    assert {name for name, rows in told if not rows.startswith("0 rows")} == set(TEXTS)
+
+
+def test_an_analysis_that_lacks_a_table_is_not_timed():
     judged = planted(24, 5, ("balanced", "random", "fixed"), np.zeros(5), np.zeros(5), 1.0, RNG, judge="a")
-    assert rubric.analyse(judged) > 0
-    told = capsys.readouterr().err
-    assert all(f"{name}: " in told for name in ("position", "calibration", "budget", "answers"))
+    with pytest.raises(UserError, match=r"no rows in rubric_size, criterion_order, .*temperature"):
+        rubric.analyse(judged, FEW)
+
+
+def test_the_statistics_that_are_timed_are_those_of_params(monkeypatch):
+    seen = []
+    monkeypatch.setattr(rubric, "all_tables", lambda study, section: seen.append(study.inference) or [])
+    rubric.analyse(paper_grid(RNG, share=0.02))
+    assert (seen[0].resamples, seen[0].permutations) == (2000, 10000)
+
+
+def test_the_grid_that_is_timed_has_the_paper_s_conditions():
+    judged = paper_grid(RNG, share=0.02)
+    assert set(judged["judge"]) == set(PAPER_JUDGES) and set(judged["setting"]) == {"score", "criteria"}
+    assert set(judged["temperature"]) == {0, 0.3, 0.6, 1.0}
+    assert set(judged["effort"]) == {"", "low", "medium", "high"}
+    assert set(judged["scheme"]) == {"base", "prose", "debias", "cot", "verify", "anchor"}
+    score = judged[judged["setting"] == "score"]
+    both = score.loc[score["strategy"] == "random", "size"].unique()
+    assert set(score["size"]) == {2, 3, 5, 9} and set(both) == {5, 9}
+    together = judged[judged["setting"] == "criteria"]
+    assert set(together["dataset"]) == {"hanna", "summeval"} and set(together["scale"]) == {"12345", "54321"}
+    # A fixed order is asked once where it would repeat itself.
+    assert judged.loc[(judged["strategy"] == "fixed") & (judged["temperature"] == 0), "draw"].eq(0).all()

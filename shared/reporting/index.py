@@ -31,8 +31,9 @@ def basis(table: Path) -> dict[str, str]:
     Returns
     -------
     dict of str
-        ``profile``, ``judges`` (each with its fingerprint) and ``n`` (the most items, and independent
-        clusters of them, behind one row); ``no rows`` where the table is empty.
+        ``profile``, ``judges`` (each with its fingerprint, where it has one) and ``n`` (the most items, and
+        independent clusters of them, behind one row, of which a table may tell one alone, or neither);
+        ``no rows`` where the table is empty. A row about several judges, or about none, names no judge.
 
     Raises
     ------
@@ -47,12 +48,27 @@ def basis(table: Path) -> dict[str, str]:
         )
     if rows.empty:
         return {"profile": "", "judges": "", "n": "no rows"}
-    judges = rows[["judge", "fingerprint"]].drop_duplicates()
+    judges = rows.loc[~(rows["judge"].isna() | rows["judge"].isin(NO_JUDGE)), ["judge", "fingerprint"]]
+    counts = _most(rows, "n_items", "items"), _most(rows, "n_clusters", "sources")
     return {
         "profile": ", ".join(rows["profile"].unique()),
-        "judges": ", ".join(f"{judge} ({mark})" for judge, mark in judges.itertuples(index=False)),
-        "n": f"{rows['n_items'].max():.0f} items of {rows['n_clusters'].max():.0f} sources",
+        "judges": ", ".join(_marked(*judge) for judge in judges.drop_duplicates().itertuples(index=False)),
+        "n": " of ".join(filter(None, counts)),
     }
+
+
+NO_JUDGE = ("", "all")
+"""The judge of a row about several judges, or about none."""
+
+
+def _marked(judge: str, mark: str) -> str:
+    return judge if pd.isna(mark) or not mark else f"{judge} ({mark})"
+
+
+def _most(rows: pd.DataFrame, column: str, called: str) -> str:
+    """The most of what is counted behind one row; empty where no row tells."""
+    most = rows[column].max()
+    return "" if pd.isna(most) else f"{most:.0f} {called}"
 
 
 def table_rows(study: str) -> Iterator[dict[str, str]]:

@@ -1,4 +1,4 @@
-"""What the pages of all tables share: what a table rests on, the gate, its rows as lines without empty columns."""
+"""What the pages of all tables share: what a table rests on, the gate, its rows as lines."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def plain(value: Any) -> str:
 
 def values(rows: pd.DataFrame, name: str) -> list[str]:
     """The different values of a name, in their order; of rows that have it."""
-    return [value for value in dict.fromkeys(rows[name].map(plain)) if value]
+    return [value for value in dict.fromkeys(map(plain, rows[name].unique())) if value]
 
 
 def differing(rows: pd.DataFrame, names: Sequence[str]) -> list[str]:

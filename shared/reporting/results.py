@@ -1,4 +1,4 @@
-"""What every row of a study's tables says besides its estimate: the gate, the paper's number, what it rests on."""
+"""What every row of a table says besides its estimate: the gate, the paper's number, what it rests on."""
 
 from __future__ import annotations
 

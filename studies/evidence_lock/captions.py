@@ -16,14 +16,15 @@ class Text(NamedTuple):
 TEXTS: Mapping[str, Text] = {
     "agreement": Text(
         "Agreement with people, and change with the order",
-        "Every pair is judged twice, each answer shown first once. Agreement is the share of the two verdicts "
-        "that are the label, over pairs of which people prefer one: a judge's tie is a disagreement, or half "
-        "an agreement in the second column. `of all` counts an answer without a verdict as a disagreement. A "
-        "judge that always picks the first shown agrees with half. Inconsistency is the share of pairs, human "
-        "ties too, whose verdict (one answer, the other, a tie) changes in any way when the order does; "
-        "`picks the first shown` is the signed preference for a place behind it (1: always the first, -1: "
-        "always the second), tested by flipping the signs of questions. Under `letters` the answers are called "
-        "as in the paper, A the first and B the second; everywhere else by two neutral names.",
+        "Every pair is judged twice, each answer shown first once. Agreement is the share of the two "
+        "verdicts that are the label, over pairs of which people prefer one: a judge's tie is a "
+        "disagreement, or half an agreement in the second column. `of all` counts an answer without a "
+        "verdict as a disagreement. A judge that always picks the first shown agrees with half. "
+        "Inconsistency is the share of pairs, human ties too, whose verdict (one answer, the other, a tie) "
+        "changes in any way when the order does; `picks the first shown` is the signed preference for a "
+        "place behind it (1: always the first, -1: always the second), tested by flipping the signs of "
+        "questions. Under `letters` the answers are called as in the paper, A the first and B the second; "
+        "everywhere else by two neutral names.",
     ),
     "differences": Text(
         "What each protocol gains or loses against Structured",
@@ -35,16 +36,16 @@ TEXTS: Mapping[str, Text] = {
     "verdicts": Text(
         "Verdicts over several presentations",
         "One verdict a pair, out of several: the order-averaged one is the answer that has the more of both "
-        "orders' votes, a tie counting for neither; the majority is the most frequent verdict over all that a "
-        "protocol was asked about the pair (orders, crossed or not, wordings, replicates), and a tie where no "
-        "single verdict is. Rows of judge `all` pool the votes of all judges.",
+        "orders' votes, a tie counting for neither; the majority is the most frequent verdict over all that "
+        "a protocol was asked about the pair (orders, crossed or not, wordings, replicates), and a tie "
+        "where no single verdict is. Rows of judge `all` pool the votes of all judges.",
     ),
     "cost": Text(
         "What a verdict costs",
         "Calls, tokens (prompt and completion, as the engine counts them, shared prefixes included) and "
-        "seconds of one verdict, summed over all of a protocol's calls. Seconds are those of the machine that "
-        "answered, with other calls in flight; a prefix that was computed before is not computed again, so "
-        "that seconds depend on what else was asked.",
+        "seconds of one verdict, summed over all of a protocol's calls. Seconds are those of the machine "
+        "that answered, with other calls in flight; a prefix that was computed before is not computed "
+        "again, so that seconds depend on what else was asked.",
     ),
     "bundle": Text(
         "The lock taken apart",
@@ -56,19 +57,19 @@ TEXTS: Mapping[str, Text] = {
     ),
     "orders": Text(
         "Where a change of verdict comes from",
-        "The order in which the answers were inspected and the order in which the deciding call is shown the "
-        "record are crossed. `through the record`: the verdict changes with the inspection order, the "
+        "The order in which the answers were inspected and the order in which the deciding call is shown "
+        "the record are crossed. `through the record`: the verdict changes with the inspection order, the "
         "decision's order held; `direct`: with the decision's order, the record held; `both`: with the two "
-        "together, which is the paper's inconsistency. Noise is how often it changes where no order does: under "
-        "a wording of the instructions that says the same (`wording`), and from one sample to the next above "
-        "temperature 0 (`replicate`). At temperature 0 a repeat is the same answer. What is left of a part "
-        "above the noise is a difference on the same pairs.",
+        "together, which is the paper's inconsistency. Noise is how often it changes where no order does: "
+        "under a wording of the instructions that says the same (`wording`), and from one sample to the "
+        "next above temperature 0 (`replicate`). At temperature 0 a repeat is the same answer. What is left "
+        "of a part above the noise is a difference on the same pairs.",
     ),
     "budgets": Text(
         "Shorter records",
         "The lock with records of at most so many characters (the criteria, and a text on each answer): how "
-        "much agreement is lost as the record shrinks, against Structured and against the longest record, how "
-        "much was really written, and how many records fill their cap, which cuts them.",
+        "much agreement is lost as the record shrinks, against Structured and against the longest record, "
+        "how much was really written, and how many records fill their cap, which cuts them.",
     ),
     "leaks": Text(
         "Records that decide",
@@ -81,23 +82,24 @@ TEXTS: Mapping[str, Text] = {
         "Coverage of a sentence of an answer: the largest cosine between it and a sentence of the record's "
         "text about that answer; a sentence below `coverage.threshold` of params is missing. One row of "
         "judgement a pair and order: `lost` where Structured is right and the lock wrong, `kept` where both "
-        "are right, `gained` where the lock is right and Structured wrong. If facts that the record lacks make "
-        "the lock lose, coverage is lower in `lost` than in `kept`; without `gained` the comparison selects on "
-        "noise, since pairs on which protocols differ by chance are the hard ones. Examples are in "
-        "[lost_examples](lost_examples.md).",
+        "are right, `gained` where the lock is right and Structured wrong. If facts that the record lacks "
+        "make the lock lose, coverage is lower in `lost` than in `kept`; without `gained` the comparison "
+        "selects on noise, since pairs on which protocols differ by chance are the hard ones. Examples are "
+        "in [lost_examples](lost_examples.md).",
     ),
     "competence": Text(
         "The competence gate",
         "Whether a judge can do the task under a protocol at all: it prefers the answer that people prefer, "
-        "over both orders, above chance; it ties less where people prefer one than where they call a tie; its "
-        "verdict is not always the same on the screen. A judge that always picks the first answer shown loses "
-        "no agreement in any protocol. A difference has the gate of the protocol that it is taken from.",
+        "over both orders, above chance; it ties less where people prefer one than where they call a tie; "
+        "its verdict is not always the same on the screen. A judge that always picks the first answer shown "
+        "loses no agreement in any protocol. A difference has the gate of the protocol that it is taken "
+        "from.",
     ),
     "answers": Text(
         "What became of the answers",
-        "The status of every trial: that of the first of its calls that is not `ok`. Only `ok` trials have a "
-        "verdict; no other is ever turned into one. Ties are counted apart, the judge's among its verdicts and "
-        "people's among the pairs.",
+        "The status of every trial: that of the first of its calls that is not `ok`. Only `ok` trials have "
+        "a verdict; no other is ever turned into one. Ties are counted apart, the judge's among its "
+        "verdicts and people's among the pairs.",
     ),
 }
 
@@ -108,7 +110,7 @@ ABSENT: Mapping[str, str] = {
     "cost": "no verdict was reached",
     "bundle": "no set in params has two of the schemes that a step leads between on the same pairs",
     "orders": "no set in params is crossed",
-    "budgets": "no set in params has the lock with several `record_chars`",
+    "budgets": "no set in params has a scheme that writes a record",
     "leaks": "no set in params has a scheme that writes a record",
     "lost": "no set in params has `structured` and `lock` on the same pairs",
     "competence": "no set in params has a pair in both orders",
@@ -117,8 +119,8 @@ ABSENT: Mapping[str, str] = {
 """Why a table has no rows."""
 
 EXCLUDED = (
-    "Pairs without two verdicts (an answer that could not be parsed, was cut off, refused or failed in either "
-    "order) are counted and left out."
+    "Pairs without two verdicts (an answer that could not be parsed, was cut off, refused or failed in "
+    "either order) are counted and left out."
 )
 EXCLUDED_HERE: Mapping[str, str] = {
     "answers": "Nothing is left out.",

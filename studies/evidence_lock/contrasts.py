@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -81,6 +82,47 @@ def contrasts(
         p = permutation_p(abs(estimate.value), np.abs(null[:, place]))
         found.append(Contrast(estimate, p, _detectable(cluster_sums(own, codes), estimate, inference)))
     return found
+
+
+def with_width(difference: Estimate, first: Estimate, second: Estimate) -> Estimate:
+    """A difference of two rates whose interval knows that a rate of 0 or 1 is uncertain, too.
+
+    Parameters
+    ----------
+    difference : Estimate
+        From `contrasts`. A group that has the rate 0 or 1 adds nothing to its interval.
+    first, second : Estimate
+        Of each group by itself, from `shared.metrics.resampling.rate_interval`.
+
+    Returns
+    -------
+    Estimate
+        In [-1, 1]: the outer envelope of its interval and of the two groups' limits, combined by the method
+        of variance estimates recovery; the latter alone where it has none. nan where a group has no interval
+        either.
+
+    Notes
+    -----
+    The second takes the groups for independent. Clusters in both are mostly alike in both, which makes the
+    difference less uncertain than that.
+
+    References
+    ----------
+    Newcombe (1998), Statistics in Medicine 17, 873-890 (method 10); Zou and Donner (2008), Statistics in
+    Medicine 27, 1693-1702.
+
+    Examples
+    --------
+    >>> one, none = Estimate(1.0, 0.6, 1.0, 5), Estimate(0.0, 0.0, 0.3, 9)
+    >>> found = with_width(Estimate(1.0, 1.0, 1.0, 5), one, none)
+    >>> round(found.low, 3), found.high
+    (0.5, 1.0)
+    """
+    below = math.hypot(first.value - first.low, second.high - second.value)
+    above = math.hypot(first.high - first.value, second.value - second.low)
+    low = np.fmin(difference.low, max(difference.value - below, -1.0))
+    high = np.fmax(difference.high, min(difference.value + above, 1.0))
+    return Estimate(difference.value, float(low), float(high), difference.n_clusters)
 
 
 def _columns(sums: Array, weights: Array, first: Flags) -> Array:

@@ -1,4 +1,4 @@
-"""What the paper states about each of our rows: of its tables only what a summary of its text quotes is known."""
+"""What the paper states about each of our rows: no table of it is known here."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ REFERENCE = "structured"
 """What the paper takes its differences from."""
 
 DESIGN: Mapping[str, Any] = {"subset": "", "wording": 1, "temperature": 0.0, "writer": ""}
-"""The paper's design, which a row has where it says nothing else. Its letters and our names are one design."""
+"""The paper's design, which a row has where it says nothing else; its letters and our names are one."""
 
 PRINTED: Mapping[str, Mapping[str, Mapping[str, str]]] = {
     "agreement": {

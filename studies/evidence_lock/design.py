@@ -52,6 +52,9 @@ class Condition(NamedTuple):
 
 COLUMNS = ("trial", "item", "cluster", "dataset", *Condition._fields, "name_1", "name_2")
 
+SAME_RECORD = ("item", "inspection", "record_chars", "wording", "naming", "temperature", "replicate")
+"""What decides a judge's record: all of a trial but who decides, and in which order."""
+
 
 def design(items: pd.DataFrame, params: Section, seed: int) -> pd.DataFrame:
     """All trials, in the order in which they run: item, inspection order, scheme, what else differs.
@@ -73,7 +76,8 @@ def design(items: pd.DataFrame, params: Section, seed: int) -> pd.DataFrame:
     Raises
     ------
     UserError
-        If an item's texts hold all of `NAMES` but one.
+        If an item's texts hold all of `NAMES` but one, or ``other_record`` is asked where no set asks the
+        lock for the record that it needs.
     """
     chosen = [(trial_set, selected(items, trial_set)) for trial_set in params.sets.values()]
     rows = [
@@ -81,7 +85,9 @@ def design(items: pd.DataFrame, params: Section, seed: int) -> pd.DataFrame:
         for item in items.itertuples(index=False)
         for row in _item_trials(item, [asks for asks, names in chosen if item.item in names], params, seed)
     ]
-    return pd.DataFrame(rows, columns=list(COLUMNS))
+    trials = pd.DataFrame(rows, columns=list(COLUMNS))
+    _records_are_written(trials)
+    return trials
 
 
 def selected(items: pd.DataFrame, chosen: TrialSet) -> set[str]:
@@ -104,6 +110,20 @@ def neutral_names(texts: Iterable[str], seed: int, item: str) -> tuple[str, str]
         raise UserError(f"item {item}: its texts hold nearly every neutral name; add names to design.NAMES")
     first, second = sorted(free, key=lambda name: number(seed, "name", item, name))[:2]
     return first, second
+
+
+def _records_are_written(trials: pd.DataFrame) -> None:
+    """Said before any judge is asked: another judge's record is the one that it wrote for its own lock."""
+    keys = list(SAME_RECORD)
+    own = trials.loc[trials["scheme"] == "lock", keys].drop_duplicates()
+    asked = trials.loc[trials["scheme"] == "other_record", ["trial", *keys]]
+    found = asked.merge(own, on=keys, how="left", indicator=True)
+    lacking = found.loc[found["_merge"] == "left_only", "trial"]
+    if len(lacking):
+        raise UserError(
+            f"evidence_lock.sets: {len(lacking)} trials of other_record have no lock to take a record from, "
+            f"e.g. {lacking.iloc[0]!r}; ask `lock` about the same items, orders and record_chars too"
+        )
 
 
 def _item_trials(

@@ -30,7 +30,7 @@ def answer_rows(study: Study) -> pd.DataFrame:
         names = dict(zip(CELL, key, strict=True))
         rows += status_rows(study, names, cell)
         ok = cell[cell["status"] == "ok"]
-        rows.append(_ties(study, "judge_ties", names, ok, ok["verdict"]))
+        rows.append(_ties(study, "judge_ties", names, ok, ok["verdict"], len(cell) - len(ok)))
     rows += _human_ties(study)
     return pd.DataFrame(rows)
 
@@ -42,7 +42,12 @@ def _human_ties(study: Study) -> Iterator[dict[str, Any]]:
 
 
 def _ties(
-    study: Study, quantity: str, names: Mapping[str, Any], rows: pd.DataFrame, said: pd.Series
+    study: Study,
+    quantity: str,
+    names: Mapping[str, Any],
+    rows: pd.DataFrame,
+    said: pd.Series,
+    n_unparsed: int = 0,
 ) -> dict[str, Any]:
     """The share of ties, which is no failure of anybody, and how many there are."""
     hits = np.asarray(said == "tie", dtype=float)
@@ -56,5 +61,5 @@ def _ties(
         "n_items": rows["item"].nunique(),
         "n_trials": len(rows),
         "n_clusters": rows["cluster"].nunique(),
-        "n_unparsed": 0,
+        "n_unparsed": n_unparsed,
     }

@@ -1,7 +1,7 @@
 """What the record lost: coverage of both answers where the lock went wrong, held right, and went right.
 
-Looking at the losses alone would select on noise: two protocols of equal worth also part ways, both ways. So the
-losses are set against the pairs that both got right *and* against those that only the lock got right.
+Looking at the losses alone would select on noise: two protocols of equal worth also part ways, both ways. So
+the losses are set against the pairs that both got right *and* against those that only the lock got right.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from shared.metrics.resampling import (
     rate_interval,
     share,
 )
-from studies.evidence_lock.contrasts import contrasts
+from studies.evidence_lock.contrasts import contrasts, with_width
 from studies.evidence_lock.coverage import Vectors, coverage, sentences
 from studies.evidence_lock.frozen import LOCKS, frozen_records, usual, written
 from studies.evidence_lock.pairs import cells, largest_records
@@ -67,8 +67,8 @@ def lost_rows(
     Parameters
     ----------
     judgements : DataFrame
-        With ``judge``. Of each scheme of `LOCKS` and of Structured: the same order at inspection and decision,
-        wording 1, neutral names, temperature 0, replicate 0, and a strict label.
+        With ``judge``. Used are the schemes of `LOCKS` and Structured, under the usual conditions: one order
+        for inspection and decision, wording 1, neutral names, temperature 0, replicate 0, a strict label.
     items : DataFrame
         With ``item, answer_1, answer_2``.
     vectors : mapping
@@ -87,9 +87,9 @@ def lost_rows(
         * ``lost``: Structured right, the lock wrong; ``kept``: both right; ``gained``: the lock right,
           Structured wrong; ``neither``: both wrong. Units with a verdict under both, at the largest record;
           ``n_unparsed`` counts the others;
-        * ``lost - kept``, ``lost - gained``: differences, with ``p``, ``p_holm`` over both and the data sets of
-          a judge, scheme and quantity, and ``mde`` (see `contrasts.contrasts`). ``n_clusters`` is that of the
-          smaller group;
+        * ``lost - kept``, ``lost - gained``: differences, with ``p``, ``p_holm`` over both and the data sets
+          of a judge, scheme and quantity, and ``mde`` (see `contrasts.contrasts`). ``n_clusters`` is that of
+          the smaller group;
         * ``all``: every unit with a verdict of the lock, for each ``record_chars``.
 
         ``quantity``:
@@ -148,7 +148,8 @@ def _groups(both: pd.DataFrame) -> npt.NDArray[np.object_]:
     after = (both["verdict"] == both["label"]).to_numpy()
     answered = (both["status"].eq("ok") & both["status_reference"].eq("ok")).to_numpy()
     is_of = [answered & before & ~after, answered & before & after, answered & ~before & after, answered]
-    return np.select(is_of, list(GROUPS), default=None)
+    names = np.array([*GROUPS, None], dtype=object)
+    return np.asarray(names[np.select(is_of, range(len(GROUPS)), default=len(GROUPS))])
 
 
 # --- Coverage ---------------------------------------------------------------------------------------
@@ -220,13 +221,40 @@ def _group_rows(
     whole = units.assign(n_trials=1, n_unparsed=unparsed).merge(measures, on=["judge", "trial"], how="left")
     for names, cell in cells(whole, CELL):
         used = cell[cell["group"].notna()]
-        for group in GROUPS if len(used) else ():
-            own, told = used[used["group"] == group], {**names, "condition": group}
-            found = rate_interval(used["group"] == group, used["cluster"], by_name("share", told), inference)
-            yield row("share", told, found, used, cell)
-            yield from _mean_rows(told, own, cell, by_name, inference)
-        for one, other in CONTRASTS:
-            yield from _contrast_rows(names, (one, other), used, cell, by_name, inference)
+        made = [
+            one
+            for group in (GROUPS if len(used) else ())
+            for one in _rows_of_a_group(group, names, used, cell, by_name, inference)
+        ]
+        yield from made
+        alone = {(one["condition"], one["quantity"]): _estimate_of(one) for one in made}
+        for groups in CONTRASTS:
+            for one in _contrast_rows(names, groups, used, cell, by_name, inference):
+                first, second = (alone[group, one["quantity"]] for group in groups)
+                yield one | _widened(one, first, second) if one["quantity"] in SHARES else one
+
+
+def _rows_of_a_group(
+    group: str,
+    names: Mapping[str, Any],
+    used: pd.DataFrame,
+    asked: pd.DataFrame,
+    by_name: Draws,
+    inference: Inference,
+) -> Iterator[dict[str, Any]]:
+    told = {**names, "condition": group}
+    found = rate_interval(used["group"] == group, used["cluster"], by_name("share", told), inference)
+    yield row("share", told, found, used, asked)
+    yield from _mean_rows(told, used[used["group"] == group], asked, by_name, inference)
+
+
+def _estimate_of(made: Mapping[str, Any]) -> Estimate:
+    return Estimate(made["value"], made["ci_low"], made["ci_high"], made["n_clusters"])
+
+
+def _widened(made: Mapping[str, Any], first: Estimate, second: Estimate) -> dict[str, float]:
+    found = with_width(_estimate_of(made), first, second)
+    return {"ci_low": found.low, "ci_high": found.high}
 
 
 def _mean_rows(
@@ -264,8 +292,8 @@ def _sums(quantity: str, rows: pd.DataFrame) -> Array:
 def _weights(quantity: str, rows: pd.DataFrame) -> Array:
     """What a mean is over: sentences for a share of them, else the units that have the quantity."""
     if quantity in SHARES:
-        return rows[quantity.replace("missing", "sentences")].to_numpy(dtype=float)
-    return rows[quantity].notna().to_numpy(dtype=float)
+        return np.asarray(rows[quantity.replace("missing", "sentences")], dtype=float)
+    return np.asarray(rows[quantity].notna(), dtype=float)
 
 
 def _own_row(

@@ -44,8 +44,8 @@ class Side:
 class Example:
     """One item in one order, as a judge saw it under Structured and under the lock.
 
-    ``preferred`` is the label, ``why`` its reason where the data set says one; ``before`` and ``after`` are the
-    verdicts of Structured and of the lock.
+    ``preferred`` is the label, ``why`` its reason where the data set says one; ``before`` and ``after`` are
+    the verdicts of Structured and of the lock.
     """
 
     judge: str
@@ -78,13 +78,17 @@ def examples(judgements: pd.DataFrame, items: pd.DataFrame, vectors: Vectors, n:
     Returns
     -------
     list of Example
-        ``lost`` first, then ``gained``, for a third of the places or as many as the losses leave. Each group is
-        drawn by a hash of judge, item and order; an item is there once. The rule looks at no coverage.
+        ``lost`` first, then ``gained``, for a third of the places or as many as the losses leave. Each group
+        is drawn by a hash of judge, item and order; an item is there once. The rule looks at no coverage.
     """
-    units = grouped(judgements)
-    units = units[units["scheme"] == SCHEME]
+    units = _units(judgements)
     texts = {item["item"]: item for item in rows_of(items)}
     return [_example(unit, texts[unit["item"]], vectors) for unit in _drawn(units, n)]
+
+
+def _units(judgements: pd.DataFrame) -> pd.DataFrame:
+    units = grouped(judgements)
+    return units[units["scheme"] == SCHEME]
 
 
 def _drawn(units: pd.DataFrame, n: int) -> list[dict[str, Any]]:
@@ -153,33 +157,32 @@ def examples_page(
     str
         Where no verdict was lost or gained, the page says so.
     """
-    found = examples(judgements, items, vectors, n)
-    shown = [part for place, example in enumerate(found, start=1) for part in _shown(place, example, threshold)]
-    return "\n\n".join([*_head(judgements, threshold, profile), *shown, *([] if found else [_NOTHING])]) + "\n"
+    parts = list(_head(_units(judgements), _basis(judgements, profile), threshold))
+    for place, example in enumerate(examples(judgements, items, vectors, n), start=1):
+        parts += _shown(place, example, threshold)
+    return "\n\n".join(parts) + "\n"
 
 
-_NOTHING = "*No verdict was lost or gained under the lock.*"
-
-
-def _head(judgements: pd.DataFrame, threshold: float, profile: str) -> Iterator[str]:
-    units = grouped(judgements)
-    units = units[units["scheme"] == SCHEME]
+def _head(units: pd.DataFrame, basis: str, threshold: float) -> Iterator[str]:
     yield "# What the record lost: examples"
     if units.empty:
         yield "*Not run: params ask no strict pair under both Structured and the lock.*"
         return
-    yield _basis(judgements, profile)
+    yield basis
     yield (
-        "`lost`: Structured is right and the lock is wrong; `kept`: both are right; `gained`: the lock is right "
-        "and Structured is wrong; `neither`: both are wrong. Counted are pairs of answers in one order."
+        "`lost`: Structured is right and the lock is wrong; `kept`: both are right; `gained`: the lock is "
+        "right and Structured is wrong; `neither`: both are wrong. Counted are pairs of answers in one order."
     )
     yield markdown(_counts(units))
+    if not units["group"].isin(SHOWN).any():
+        yield "*No verdict was lost or gained under the lock.*"
+        return
     yield (
-        "Below are pairs that were lost, then some that were gained, drawn by a hash of their names. After each "
-        "sentence stands its cosine to the nearest sentence that the record has on the same answer; **bold** is "
-        f"what falls below {printed(threshold)} and counts as missing. Whether the judge can do the task at all "
-        "is on the page [competence](competence.md), whether losses differ from the rest on the page "
-        "[lost](lost.md)."
+        "Below are pairs that were lost, then some that were gained, drawn by a hash of their names. After "
+        "each sentence stands its cosine to the nearest sentence that the record has on the same answer; "
+        f"**bold** is what falls below {printed(threshold)} and counts as missing. Whether the judge can do "
+        "the task at all is on the page [competence](competence.md), whether losses differ from the rest on "
+        "the page [lost](lost.md)."
     )
 
 

@@ -377,7 +377,7 @@ def _agreement(needed: Units) -> Iterator[tuple[str, str, pd.DataFrame]]:
     """By orders of inspection and decision, on the same items."""
     strict = needed.where((needed.keys["label"] != "tie").to_numpy())
     label = pairs.signed(strict.keys["label"])[:, None]
-    complete = ~np.isnan(strict.verdicts).any(axis=1)
+    complete = ~np.any(np.isnan(strict.verdicts), axis=1)
     agrees = np.where(complete[:, None], strict.verdicts == label, np.nan)
     for column, (inspection, decision) in enumerate(ORDERS):
         told = f"inspection {inspection}, decision {decision}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -59,12 +58,12 @@ QUANTITY_NAMES: Mapping[str, str] = {
     "not_constant": "most frequent answer",
     "through_record": "through the record",
     "direct": "direct",
-    "both": "both orders, the paper's swap",
-    "noise_wording": "noise: another wording",
-    "noise_replicate": "noise: another sample",
+    "both": "both",
+    "noise_wording": "noise: wording",
+    "noise_replicate": "noise: replicate",
     "through_record_above_noise": "through the record, above noise",
     "direct_above_noise": "direct, above noise",
-    "both_above_noise": "both orders, above noise",
+    "both_above_noise": "both, above noise",
     "through_record_less_direct": "through the record less direct",
     "towards_first_inspected": "towards the first inspected",
     "towards_first_decided": "towards the first listed",
@@ -73,12 +72,12 @@ QUANTITY_NAMES: Mapping[str, str] = {
     "variance_share": "share of the variance",
     "record_chars_written": "characters written",
     "cap_filled_rate": "fill their cap",
-    "names_winner_rate": "names a winner",
+    "names_winner_rate": "names a better answer",
     "names_tie_rate": "says that neither is better",
-    "leans_rate": "leans to one",
+    "leans_rate": "leans",
     "named_first_shown": "names the first inspected",
     "named_agreement": "the named is the better",
-    "follows_named_rate": "verdict follows",
+    "follows_named_rate": "followed",
     "share": "share",
     "coverage_better": "coverage, better answer",
     "coverage_worse": "coverage, worse answer",
@@ -106,7 +105,7 @@ RATERS: Mapping[str, str] = {
 }
 """What a label is that is not a reader's preference."""
 
-_LABELS = {"dataset": "data set", "reference": "less", "record_chars": "characters of a record", "writer": "by"}
+_HEADS = {"reference": "less", "record_chars": "record at most", "writer": "record by"}
 
 _REDUNDANT: Mapping[str, Sequence[str]] = {
     "differences": ("condition",),
@@ -148,7 +147,7 @@ def page(name: str, rows: pd.DataFrame, profile: str, confidence: float) -> Iter
     told = [text.counted, EXCLUDED_HERE.get(name, EXCLUDED)]
     told += [f"Intervals are at {confidence:.0%} and resample whole {SOURCES}."]
     called = _called(name, rows)
-    told += [_basis(rows, profile), in_common(called, CELL, _LABELS)]
+    told += [_basis(rows, profile), in_common(called, CELL, {"dataset": "data set", **_HEADS})]
     yield " ".join(filter(None, told))
     yield from _blocks(name, called)
     yield _notes(rows)
@@ -164,12 +163,18 @@ def _basis(rows: pd.DataFrame, profile: str) -> str:
 
 def _called(name: str, rows: pd.DataFrame) -> pd.DataFrame:
     """A table's rows, their schemes called as people call them, without names that are redundant in it."""
-    names = {
-        column: rows[column].map(lambda scheme: SCHEME_NAMES.get(scheme, scheme))
-        for column in ("scheme", "reference")
-    }
-    told = rows.assign(**{**names, **dict.fromkeys(_REDUNDANT.get(name, ()), "")})
+    told = rows.assign(
+        scheme=rows["scheme"].replace(dict(SCHEME_NAMES)),
+        reference=rows["reference"].replace(dict(SCHEME_NAMES)),
+        condition=rows["condition"].replace(_CONDITION_NAMES),
+    )
+    for column in _REDUNDANT.get(name, ()):
+        told[column] = ""
     return told.assign(**{column: _none_marked(told[column]) for column in ("reference", "condition")})
+
+
+_CONDITION_NAMES = {noise: QUANTITY_NAMES[noise] for noise in ("noise_wording", "noise_replicate")}
+"""A change is told above a noise, which is a quantity itself."""
 
 
 def _none_marked(column: pd.Series) -> pd.Series:
@@ -190,7 +195,9 @@ _TOGETHER: Mapping[str, Sequence[tuple[str, ...]]] = {
     "cost": (("calls", "tokens", "seconds"),),
     "orders": (("through_record", "direct", "both", "noise_wording", "noise_replicate"),),
     "budgets": (("agreement", "inconsistency", "tokens", "record_chars_written", "cap_filled_rate"),),
-    "leaks": (("names_winner_rate", "names_tie_rate", "leans_rate", "named_agreement", "follows_named_rate"),),
+    "leaks": (
+        ("names_winner_rate", "names_tie_rate", "leans_rate", "named_agreement", "follows_named_rate"),
+    ),
     "lost": (
         ("share", "coverage_better", "coverage_worse", "coverage_gap", "missing_better", "missing_worse"),
     ),
@@ -285,8 +292,7 @@ def _named(rows: pd.DataFrame) -> list[str]:
 
 
 def _names(row: pd.Series, table_rows: pd.DataFrame) -> dict[str, str]:
-    columns = {"reference": "less"}
-    return {columns.get(name, name): plain(row[name]) for name in _named(table_rows)}
+    return {_HEADS.get(name, name): plain(row[name]) for name in _named(table_rows)}
 
 
 def _paper(row: pd.Series) -> str:
@@ -322,6 +328,6 @@ def _raters(rows: pd.DataFrame) -> Iterator[str]:
 
 
 _OF_THE_PAPER = (
-    "paper: what its text states, over its three data sets together: of the row's own judge; or the range over "
-    "its two judges; or of the one of them that is quoted. It is about its own data."
+    "paper: what its text states, over its three data sets together: of the row's own judge; or the range "
+    "over its two judges; or of the one of them that is quoted. It is about its own data."
 )

@@ -1,7 +1,7 @@
 """Judgements with their two presentation orders side by side: one row an item under one protocol.
 
-Only trials whose record was written in the order in which it was then shown are set side by side; crossed ones
-are for `orders`.
+Only trials whose record was written in the order in which it was then shown are set side by side; crossed
+ones are for `orders`.
 """
 
 from __future__ import annotations
@@ -59,8 +59,9 @@ def pairs(judgements: pd.DataFrame) -> pd.DataFrame:
         * ``first_shown``: mean of +1 for the answer shown first, -1 for the second, 0 for a tie, in [-1, 1];
           nan unless ``both``;
         * ``ties``: the share of the two verdicts that are ties; nan unless ``both``;
-        * ``calls``, ``tokens`` (prompt and completion), ``seconds``: mean of the two verdicts, each summed over
-          its protocol's calls; nan unless ``both``, since a protocol that breaks off would else look cheap.
+        * ``calls``, ``tokens`` (prompt and completion), ``seconds``: mean of the two verdicts, each summed
+          over its protocol's calls; nan unless ``both``, since a protocol that breaks off would else look
+          cheap.
 
     Raises
     ------
@@ -69,8 +70,8 @@ def pairs(judgements: pd.DataFrame) -> pd.DataFrame:
 
     Notes
     -----
-    ``first_shown`` is half the signed verdict (+1 candidate 1, -1 candidate 2, 0 tie) under 12 less that under
-    21: content cancels, place stays.
+    ``first_shown`` is half the signed verdict (+1 candidate 1, -1 candidate 2, 0 tie) under 12 less that
+    under 21: content cancels, place stays.
     """
     same = judgements[judgements["inspection"] == judgements["decision"]]
     units = same.groupby(list(KEY), sort=False, dropna=False).ngroup().to_numpy()
@@ -78,7 +79,8 @@ def pairs(judgements: pd.DataFrame) -> pd.DataFrame:
     side = np.where(same["decision"] == ORDERS[0], 0, 1)
     _no_order_twice(units * 2 + side, same)
     ok = same["status"].eq("ok").to_numpy()
-    told = np.where(ok, same["verdict"].to_numpy(dtype=object), None)
+    told = same["verdict"].to_numpy(dtype=object, copy=True)
+    told[~ok] = None
     verdicts = _spread(told, units, side, len(heads), None)
     asked = _spread(np.ones(len(same), dtype=bool), units, side, len(heads), False)
     answered = _spread(ok, units, side, len(heads), False)
@@ -86,7 +88,7 @@ def pairs(judgements: pd.DataFrame) -> pd.DataFrame:
     rows = rows.assign(
         n_trials=asked.sum(axis=1),
         n_unparsed=(asked & ~answered).sum(axis=1),
-        both=answered.all(axis=1),
+        both=answered[:, 0] & answered[:, 1],
         verdict_12=verdicts[:, 0],
         verdict_21=verdicts[:, 1],
     )

@@ -75,9 +75,9 @@ class TrialSet(Strict):
     schemes: Distinct[Scheme]
     crossed: bool = False
     record_chars: Distinct[Annotated[int, Field(ge=TEXTS_OF_RECORD * LEAST_CHARS)]] | None = None
-    wordings: Distinct[Wording] = [1]
+    wordings: Distinct[Wording] = Field(default=[1])
     naming: Naming = "neutral"
-    temperatures: Distinct[Annotated[float, Field(ge=0, le=2)]] = [0.0]
+    temperatures: Distinct[Annotated[float, Field(ge=0, le=2)]] = Field(default=[0.0])
     replicates: Count = 1
 
     @model_validator(mode="after")
@@ -95,8 +95,8 @@ class TrialSet(Strict):
     @model_validator(mode="after")
     def _replicates_differ(self) -> Self:
         if self.replicates > 1 and 0 in self.temperatures:
-            raise mistake("at temperature 0 a replicate is the same answer; use 1, or a temperature above 0",
-                          "replicates")
+            told = "at temperature 0 a replicate is the same answer; use 1, or a temperature above 0"
+            raise mistake(told, "replicates")
         return self
 
 

@@ -4,8 +4,8 @@ A protocol reads like the paper's algorithm. It sees a trial and ``ask(step, req
 another is asked only where the one before it can be read (an unreadable record ends the trial). What the
 verdicts mean is decided later, by ``judgements``.
 
-Every protocol calls the answers by the same two names, caps what is written alike, and asks for the verdict in
-the same words, so that arms differ in what the deciding call sees and in nothing else.
+Every protocol calls the answers by the same two names, caps what is written alike, and asks for the verdict
+in the same words, so that arms differ in what the deciding call sees and in nothing else.
 """
 
 from __future__ import annotations
@@ -203,7 +203,7 @@ class Protocols:
         await ask("verdict", self._request(trial, (turn,), self._verdict(trial)), lock=lock)
 
     def _turn(self, trial: Trial, name: str, order: str, **values: Any) -> Message:
-        known = {
+        known: dict[str, Any] = {
             "context": trial.context,
             "answers": trial.answers(order),
             "names": trial.names(order),

@@ -1,4 +1,8 @@
-"""The form of each answer as a JSON schema: evidence stands before the verdict, or there is none."""
+"""The form of each answer as a JSON schema: evidence stands before the verdict, or there is none.
+
+A text of a record has at least a quarter of the characters that it may have: small judges else write the
+answer's name and no more, which would show what an empty record loses.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from shared.judge.schemas import object_of, text
+
+LEAST_SHARE = 4
+"""The least length of a text of a record is this part of the most."""
 
 
 def verdict(names: Sequence[str]) -> dict[str, Any]:
@@ -25,11 +32,15 @@ def evidence_then_verdict(names: Sequence[str], chars: int) -> dict[str, Any]:
 
 def assessment(chars: int) -> dict[str, Any]:
     """Pointwise: criteria, then an assessment of the one answer that is shown."""
-    return object_of(criteria=text(chars, 1), assessment=text(chars, 1))
+    return object_of(criteria=_finding(chars), assessment=_finding(chars))
 
 
 def _evidence(names: Sequence[str], chars: int) -> dict[str, Any]:
-    return {"criteria": text(chars, 1), "evidence": object_of(**{name: text(chars, 1) for name in names})}
+    return {"criteria": _finding(chars), "evidence": object_of(**{name: _finding(chars) for name in names})}
+
+
+def _finding(chars: int) -> dict[str, Any]:
+    return text(chars, max(1, chars // LEAST_SHARE))
 
 
 def _verdicts(names: Sequence[str]) -> dict[str, Any]:

@@ -81,8 +81,8 @@ def write_all(study: Study, texts: Texts, folder: Path = FOLDER) -> Iterable[str
         tables.write(folder / f"{name}.csv", rows, page)
         if rows.empty:
             yield f"{name}: no rows; {ABSENT[name]}"
-    page = examples_page(study.judgements, texts.items, texts.vectors, texts.threshold)
-    (folder / EXAMPLES).write_text(page, encoding="utf-8")
+    examples = examples_page(study.judgements, texts.items, texts.vectors, texts.threshold, study.profile)
+    (folder / EXAMPLES).write_text(examples, encoding="utf-8")
 
 
 def main() -> None:

@@ -135,7 +135,7 @@ def prompts(asked: Asked, trial: Mapping[str, Any], params: Section) -> dict[str
 
 
 def calls_of(asked: Asked, chosen: pd.DataFrame, scheme: str, params: Section) -> dict[str, str]:
-    """What the judge reads in each call of a scheme's first trial, as `prompts`; nothing where there is none."""
+    """What the judge reads in each call of a scheme's first trial (see `prompts`); {} where there is none."""
     trials = list(rows_of(chosen[chosen["scheme"] == scheme]))
     return prompts(asked, trials[0], params) if trials else {}
 
@@ -192,11 +192,13 @@ def verdicts(asked: Asked, chosen: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        Columns scheme, ``1 shown first``, ``2 shown first`` (the preferred answer's name, a tie, or the status
-        of what could not be read), changed (yes, no, or nothing where a verdict is lacking) and people.
+        Columns scheme, ``1 shown first``, ``2 shown first`` (the preferred answer's name, a tie, or in
+        brackets the status of what could not be read), changed (yes, no, nothing where a verdict is lacking)
+        and people.
     """
     rows = [
-        _both_orders(scheme, own_rows, asked) for scheme, own_rows in chosen.groupby("scheme", sort=False)
+        _both_orders(str(scheme), own_rows, asked)
+        for scheme, own_rows in chosen.groupby("scheme", sort=False)
     ]
     return pd.DataFrame(rows, columns=["scheme", "1 shown first", "2 shown first", "changed", "people"])
 
@@ -234,8 +236,8 @@ def record(asked: Asked, chosen: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row an order: inspected first, criteria, one column an answer, ``names a winner`` (the name of the
-        answer that the record calls the better one in so many words, or none) and the start of its hash.
+        One row an order: inspected first, criteria, one column an answer, ``names a better answer`` (which
+        one the record calls the better in so many words, or none) and the start of its hash.
     """
     return pd.DataFrame(list(_records(asked, chosen[chosen["scheme"] == "lock"])))
 
@@ -248,7 +250,7 @@ def _records(asked: Asked, locked: pd.DataFrame) -> Iterator[dict[str, str]]:
                 "inspected first": trial[f"name_{trial['inspection'][0]}"],
                 "criteria": row["criteria"],
                 **{trial[f"name_{identity}"]: row[f"evidence_{identity}"] for identity in "12"},
-                "names a winner": _called(named, trial) if named in ("1", "2", "tie") else named,
+                "names a better answer": _called(named, trial) if named in ("1", "2", "tie") else named,
                 "hash": row["record_sha256"][:12],
             }
 
@@ -266,7 +268,6 @@ def gate() -> str:
     if absent := RESULTS.absent("competence"):
         return absent
     rows = TABLES.rows(f"{STUDY}/competence")
-    rows = rows[rows["naming"] == MAIN["naming"]]
     told = [
         f"**{dataset}**: {' '.join(readme.gate(rows_of_it))}"
         for dataset, rows_of_it in rows.groupby("dataset", sort=False)

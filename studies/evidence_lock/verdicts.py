@@ -44,8 +44,8 @@ def verdict_rows(judgements: pd.DataFrame, rng: np.random.Generator, inference: 
         The order-averaged verdict is the sign of the mean of both orders' signed verdicts (main cells; pairs
         without two verdicts are left out, and of ``all`` those that lack one from any judge), over the judges
         too for ``all``. The majority verdict is the most frequent one over all of a pair's trials (orders,
-        crossed ones too, wordings, temperatures, replicates; for ``all`` those of all judges), and a tie where
-        no single one is most frequent; answers that failed have no vote.
+        crossed ones too, wordings, temperatures, replicates; for ``all`` those of all judges), and a tie
+        where no single one is most frequent; answers that failed have no vote.
 
     Notes
     -----

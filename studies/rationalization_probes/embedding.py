@@ -1,4 +1,4 @@
-"""The texts whose sentence vectors are compared: rationales, and the descriptors of cues (stage ``embed``)."""
+"""The texts whose vectors are compared: rationales, and the descriptors of cues (stage ``embed``)."""
 
 from __future__ import annotations
 

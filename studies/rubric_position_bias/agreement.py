@@ -1,6 +1,7 @@
 """How well mean scores agree with reference scores: by order strategy, over the number of orders, beside V.
 
-Strategies are compared at the same number of orders, on the same items, in the same resamples of clusters.
+Two strategies are compared at the most orders that both have, on the same items, in the same resamples of
+clusters.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import pandas as pd
 from scipy import stats
 
 from shared.metrics.resampling import Array, Inference, ratio
+from studies.rubric_position_bias.calibration import NO_GAIN
 from studies.rubric_position_bias.correlation import Correlation, pearson, spearman
 from studies.rubric_position_bias.metrics import cluster_counts, v_of_counts
 from studies.rubric_position_bias.strategies import CELL, SideBySide, estimate, resamples, side_by_side
@@ -50,11 +52,12 @@ def agreement_rows(
     DataFrame
         ``quantity`` is ``pearson`` or ``spearman``; ``condition`` a strategy, in [-1, 1], or ``balanced -
         random`` or ``balanced - fixed``, in [-2, 2], on the items that both have and in the same resamples;
-        ``k`` the number of orders, the most that all strategies of the cell have. An item enters with a
-        reference and one parsed answer at least; ``n_trials`` counts the parsed answers of the items that
-        entered. ``undefined_resamples`` counts those in which scores or references were constant. Of a
-        difference, ``mde`` is the smallest one that such an interval would keep clear of 0 with probability
-        0.8. Values are nan for constant scores.
+        ``k`` the number of orders, the most that the row's strategies have (1 for a Fixed that was asked
+        once). An item enters with a reference and one parsed answer at least; ``n_trials`` counts the parsed
+        answers of the items that entered, ``n_unparsed`` those of the first ``k`` without a score.
+        ``undefined_resamples`` counts those in which scores or references were constant. Of a difference,
+        ``mde`` is the smallest one that such an interval would keep clear of 0 with probability 0.8. Values
+        are nan for constant scores.
 
     Notes
     -----
@@ -78,29 +81,42 @@ def _agreement_of_cell(
     weights: Array,
     inference: Inference,
 ) -> Iterator[dict[str, Any]]:
-    k = cell.matched_k
-    means = {strategy: cell.means(strategy, k) for strategy in cell.grids}
-    wanted = [(strategy,) for strategy in means] + comparisons(cell, k)
-    used = {names: ~np.isnan(sum(means[name] for name in names) + cell.reference) for names in wanted}
+    wanted: dict[tuple[str, ...], int] = {(name,): cell.common_k(name) for name in cell.grids}
+    wanted |= comparisons(cell)
+    used: dict[tuple[str, ...], Array] = {}
+    vectors: dict[tuple[str, ...], list[Array]] = {}
+    for strategies, k in wanted.items():
+        means = [cell.means(name, k) for name in strategies]
+        used[strategies] = ~np.isnan(sum(means) + cell.reference)
+        vectors[strategies] = [np.where(used[strategies], mean, np.nan) for mean in means]
     # A difference is on the items of both, which mostly are the items of each: these are correlated once.
-    keys = {(names, name): (name, used[names].tobytes()) for names in wanted for name in names}
-    vectors = {keys[names, name]: np.where(used[names], means[name], np.nan) for names, name in keys}
-    found = correlation(np.stack(list(vectors.values())), cell.reference, cell.clusters, weights)
-    by_vector = dict(zip(vectors, found, strict=True))
-    for strategies in wanted:
-        draws = [by_vector[keys[strategies, name]] for name in strategies]
+    different = {vector.tobytes(): vector for several in vectors.values() for vector in several}
+    found = correlation(np.stack(list(different.values())), cell.reference, cell.clusters, weights)
+    by_vector = dict(zip(different, found, strict=True))
+    for strategies, k in wanted.items():
+        draws = [by_vector[vector.tobytes()] for vector in vectors[strategies]]
         difference = draws[0] - draws[1] if len(draws) > 1 else draws[0]
         yield _row(quantity, strategies, names, cell, k, used[strategies], difference, inference)
 
 
-def comparisons(cell: SideBySide, k: int) -> list[tuple[str, str]]:
-    """The comparisons that the cell has the strategies for.
+def comparisons(cell: SideBySide, k: int | None = None) -> dict[tuple[str, ...], int]:
+    """The comparisons that the cell has the strategies for, each with its number of orders.
 
-    Balanced against Random is none where k orders are all: both then have the same ones.
+    Parameters
+    ----------
+    cell : SideBySide
+    k : int, optional
+        Those at k orders alone; by default each at the most that both have.
+
+    Returns
+    -------
+    dict of (str, str) to int
+        Balanced against Random is none where k orders are all: both then have the same ones.
     """
     size = next(iter(cell.grids.values())).size
-    pairs = [pair for pair in COMPARISONS if set(pair) <= set(cell.grids)]
-    return [pair for pair in pairs if "fixed" in pair or k < factorial(size)]
+    most = {pair: cell.common_k(*pair) for pair in COMPARISONS if set(pair) <= set(cell.grids)}
+    at = most if k is None else {pair: k for pair, reach in most.items() if k <= reach}
+    return {pair: orders for pair, orders in at.items() if "fixed" in pair or orders < factorial(size)}
 
 
 def _row(
@@ -127,7 +143,7 @@ def _row(
         "n_items": int(used.sum()),
         "n_trials": sum(int((~np.isnan(cell.scores(strategy, k)[used])).sum()) for strategy in strategies),
         "n_clusters": n_clusters,
-        "n_unparsed": cell.n_unparsed(*strategies),
+        "n_unparsed": cell.n_unparsed(k, *strategies),
         "undefined_resamples": int(np.isnan(draws[1:]).sum()),
     }
 
@@ -190,24 +206,42 @@ def _claims(cells: pd.DataFrame) -> dict[str, float]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Curves:
-    """Pearson's r of one cell over k: ``draws`` is (strategies, K, 1 + resamples), the estimate first."""
+    """Pearson's r of one cell over k.
+
+    Attributes
+    ----------
+    names : dict
+    cell : SideBySide
+    used : ndarray of bool, shape (n,)
+        The items that all points of all curves are of.
+    lengths : dict
+        Each strategy's number of orders, where its curve ends.
+    draws : ndarray, shape (strategies, K, 1 + resamples)
+        The estimate first; nan beyond a curve's end.
+    """
 
     names: dict[str, Any]
     cell: SideBySide
     used: Array
+    lengths: dict[str, int]
     draws: Array
 
     @property
     def strategies(self) -> tuple[str, ...]:
-        return tuple(self.cell.grids)
-
-    @property
-    def k(self) -> int:
-        return int(self.draws.shape[1])
+        return tuple(self.lengths)
 
     @property
     def n_clusters(self) -> int:
         return len(np.unique(self.cell.clusters[self.used]))
+
+    def of(self, strategy: str) -> Array:
+        """One strategy's curve, (its length, 1 + resamples)."""
+        return self.draws[self.strategies.index(strategy), : self.lengths[strategy]]
+
+    def gaps(self) -> Array:
+        """The largest distance of Balanced and Random over the orders that both have, (1 + resamples,)."""
+        k = self.cell.common_k("balanced", "random")
+        return np.asarray(np.abs(self.of("balanced")[:k] - self.of("random")[:k]).max(axis=0))
 
 
 def k_curve_rows(
@@ -223,13 +257,16 @@ def k_curve_rows(
     Returns
     -------
     DataFrame
-        Of each cell, at each ``k``: ``pearson`` by strategy and of the comparisons; ``gain_share`` of each
-        strategy from k = 2: (r_k - r_1) / (r_K of Balanced - r_1 of the strategy itself), where Balanced
-        gains, else nan; and ``curve_gap``, the largest |r_Balanced - r_Random| over k. The items are the same
-        at every k: those with a reference whose first answer can be parsed under every strategy. Rows without
-        a judge and data set are the means over ``n_cells`` cells with a curve (``pearson``), their
-        ``gain_share``, and ``judges_tracking``: how many of ``n_cells`` judges have no ``curve_gap`` above
-        `TRACKS`.
+        Of each cell, at each ``k``: ``pearson`` by strategy, as far as its orders go, and of the comparisons;
+        ``gain_share`` of each strategy from k = 2: (r_k - r_1) / (r_K of Balanced - r_1 of the strategy
+        itself), nan with a ``note`` where the interval of that gain reaches 0; and ``curve_gap``, the largest
+        |r_Balanced - r_Random| over k. The items are the same at every k: those with a reference whose first
+        answer can be parsed under every strategy. ``n_unparsed`` counts the answers to the first k orders
+        that give no score, ``undefined_resamples`` of a share those in which nothing was gained.
+
+        Rows without a judge and data set are over several cells alone: the means over ``n_cells`` of them
+        with a curve (``pearson``), their ``gain_share``, and ``judges_tracking``: how many of ``n_cells``
+        judges have no ``curve_gap`` above `TRACKS`.
 
     Notes
     -----
@@ -249,47 +286,59 @@ def k_curve_rows(
 
 
 def _curves(names: dict[str, Any], cell: SideBySide, weights: Array) -> Curves | None:
-    k = cell.matched_k
-    if k < 2:
+    most = max(cell.common_k(name) for name in cell.grids)
+    if most < 2:
         return None
-    means = np.stack([[cell.means(strategy, first) for first in range(1, k + 1)] for strategy in cell.grids])
-    used = ~np.isnan(means.sum(axis=(0, 1)) + cell.reference)
-    draws = pearson(np.where(used, means, np.nan), cell.reference, cell.clusters, weights)
-    return Curves(names, cell, used, draws)
+    lengths = {name: most if cell.stands_for_any_k(name) else cell.common_k(name) for name in cell.grids}
+    points = [(place, k) for place, length in enumerate(lengths.values()) for k in range(length)]
+    means = np.stack([cell.means(tuple(lengths)[place], k + 1) for place, k in points])
+    used = ~np.isnan(means.sum(axis=0) + cell.reference)
+    draws = np.full((len(lengths), most, weights.shape[1]), np.nan)
+    found = pearson(np.where(used, means, np.nan), cell.reference, cell.clusters, weights)
+    draws[tuple(np.transpose(points))] = found
+    return Curves(names, cell, used, lengths, draws)
 
 
 def _curve_rows(curves: Curves, inference: Inference) -> Iterator[dict[str, Any]]:
-    for k in range(1, curves.k + 1):
-        of = dict(zip(curves.strategies, curves.draws[:, k - 1], strict=True))
+    for k in range(1, curves.draws.shape[1] + 1):
+        of = {name: curves.of(name)[k - 1] for name, length in curves.lengths.items() if k <= length}
         drawn: list[tuple[tuple[str, ...], Array]] = [((name,), draws) for name, draws in of.items()]
         drawn += [(pair, of[pair[0]] - of[pair[1]]) for pair in comparisons(curves.cell, k)]
         for strategies, draws in drawn:
             yield _row("pearson", strategies, curves.names, curves.cell, k, curves.used, draws, inference)
-    yield from _gain_share_rows(curves.names, curves.strategies, curves.draws, curves.n_clusters, inference)
+    yield from _gain_share_rows(curves.names, curves.lengths, curves.draws, curves.n_clusters, inference)
     if ("balanced", "random") in comparisons(curves.cell, 1):
         yield _gap_row(curves, inference)
 
 
 def _gain_share_rows(
-    names: dict[str, Any], strategies: Sequence[str], draws: Array, n_clusters: int, inference: Inference
+    names: dict[str, Any], lengths: dict[str, int], draws: Array, n_clusters: int, inference: Inference
 ) -> Iterator[dict[str, Any]]:
-    if "balanced" not in strategies:
+    if "balanced" not in lengths:
         return
-    whole = draws.shape[1]
-    shares = gain_shares(draws, draws[strategies.index("balanced"), -1])
-    for place, strategy in enumerate(strategies):
+    reached = draws[list(lengths).index("balanced"), lengths["balanced"] - 1]
+    for curve, (strategy, length) in zip(draws, lengths.items(), strict=True):
+        gain = reached - curve[0]
+        gained = estimate(gain, n_clusters, (-2.0, 2.0), inference).low > 0
+        shares = gain_shares(curve, reached) if gained else np.full_like(curve, np.nan)
+        note = "" if gained or np.isnan(gain[0]) else NO_GAIN
         # Of Balanced's gain all is there at K, by definition.
-        for k in range(2, whole if strategy == "balanced" else whole + 1):
-            found = estimate(shares[place, k - 1], n_clusters, (0.0, 1.0), inference)
-            by_construction = not np.nansum(np.abs(shares[place, k - 1]))  # one answer repeated: no estimate
+        for k in range(2, length if strategy == "balanced" else length + 1):
             yield {
                 **_head("gain_share", (strategy,), names, k),
-                "value": found.value,
-                "ci_low": np.nan if by_construction else found.low,
-                "ci_high": np.nan if by_construction else found.high,
+                **_share(shares[k - 1], n_clusters, inference),
                 "n_clusters": n_clusters,
-                "undefined_resamples": int(np.isnan(shares[place, k - 1, 1:]).sum()),
+                "undefined_resamples": int(np.isnan(shares[k - 1, 1:]).sum()) if gained else np.nan,
+                "note": note,
             }
+
+
+def _share(draws: Array, n_clusters: int, inference: Inference) -> dict[str, float]:
+    """A share of the gain with its interval; 0 for one answer repeated, which is no estimate and has none."""
+    found = estimate(draws, n_clusters, (0.0, 1.0), inference)
+    if not np.nansum(np.abs(draws)):
+        return {"value": found.value, "ci_low": np.nan, "ci_high": np.nan}
+    return {"value": found.value, "ci_low": found.low, "ci_high": found.high}
 
 
 def gain_shares(curves: Array, reached: Array) -> Array:
@@ -319,22 +368,20 @@ def gain_shares(curves: Array, reached: Array) -> Array:
 
 
 def _gap_row(curves: Curves, inference: Inference) -> dict[str, Any]:
-    one, other = (curves.draws[curves.strategies.index(name)] for name in ("balanced", "random"))
-    gaps = np.abs(one - other).max(axis=0)
-    row = _row(
-        "curve_gap", ("balanced", "random"), curves.names, curves.cell, curves.k, curves.used, gaps, inference
-    )
+    pair = ("balanced", "random")
+    k = curves.cell.common_k(*pair)
+    row = _row("curve_gap", pair, curves.names, curves.cell, k, curves.used, curves.gaps(), inference)
     return {**row, "mde": np.nan}
 
 
 def _alike(curves: Sequence[Curves]) -> list[list[Curves]]:
-    """Curves that differ in judge and data set alone, of those that are defined."""
+    """Several curves each that differ in judge and data set alone, of those that are defined."""
     groups: dict[tuple[Any, ...], list[Curves]] = {}
     for found in curves:
-        if np.isfinite(found.draws[..., 0]).all():
-            key = (*_pooled_names(found.names).values(), found.strategies, found.k)
+        if all(np.isfinite(found.of(name)[:, 0]).all() for name in found.strategies):
+            key = (*_pooled_names(found.names).values(), *found.lengths.items())
             groups.setdefault(key, []).append(found)
-    return list(groups.values())
+    return [group for group in groups.values() if len(group) > 1]
 
 
 def _pooled_names(names: dict[str, Any]) -> dict[str, Any]:
@@ -342,38 +389,36 @@ def _pooled_names(names: dict[str, Any]) -> dict[str, Any]:
 
 
 def _pooled_curve_rows(group: Sequence[Curves], inference: Inference) -> Iterator[dict[str, Any]]:
-    names, strategies = _pooled_names(group[0].names), group[0].strategies
+    names, lengths = _pooled_names(group[0].names), group[0].lengths
     mean = np.mean([curves.draws for curves in group], axis=0)
     # The judges of a data set share its clusters; data sets have clusters of their own.
     n_clusters = sum({curves.names["dataset"]: curves.n_clusters for curves in group}.values())
-    for place, k in np.ndindex(mean.shape[:2]):
-        found = estimate(mean[place, k], n_clusters, (-1.0, 1.0), inference)
-        yield {
-            **_head("pearson", (strategies[place],), names, k + 1),
-            "value": found.value,
-            "ci_low": found.low,
-            "ci_high": found.high,
-            "n_clusters": n_clusters,
-            "n_cells": len(group),
-        }
-    for row in _gain_share_rows(names, strategies, mean, n_clusters, inference):
-        yield {**row, "n_cells": len(group)}
-    yield from _tracking_rows(group, names)
+    sizes = {"n_clusters": n_clusters, "n_cells": len(group)}
+    for curve, (strategy, length) in zip(mean, lengths.items(), strict=True):
+        for k in range(1, length + 1):
+            found = estimate(curve[k - 1], n_clusters, (-1.0, 1.0), inference)
+            ends = {"value": found.value, "ci_low": found.low, "ci_high": found.high}
+            yield {**_head("pearson", (strategy,), names, k), **ends, **sizes}
+    for row in _gain_share_rows(names, lengths, mean, n_clusters, inference):
+        yield row | sizes
+    for row in _tracking_rows(group, names):
+        yield row | {"n_clusters": n_clusters}
 
 
 def _tracking_rows(group: Sequence[Curves], names: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    if ("balanced", "random") not in comparisons(group[0].cell, 1):
+    cell = group[0].cell
+    if ("balanced", "random") not in comparisons(cell, 1):
         return
     gaps: dict[str, float] = {}
     for curves in group:
-        one, other = (curves.draws[curves.strategies.index(name), :, 0] for name in ("balanced", "random"))
         judge = curves.names["judge"]
-        gaps[judge] = max(gaps.get(judge, 0.0), float(np.abs(one - other).max()))
-    yield {
-        **_head("judges_tracking", ("balanced", "random"), names, group[0].k),
-        "value": sum(gap <= TRACKS for gap in gaps.values()),
-        "n_cells": len(gaps),
-    }
+        gaps[judge] = max(gaps.get(judge, 0.0), float(curves.gaps()[0]))
+    if len(gaps) > 1:
+        yield {
+            **_head("judges_tracking", ("balanced", "random"), names, cell.common_k("balanced", "random")),
+            "value": sum(gap <= TRACKS for gap in gaps.values()),
+            "n_cells": len(gaps),
+        }
 
 
 # --- The gain beside the bias -----------------------------------------------------------------------
@@ -426,7 +471,8 @@ def gain_rows(
 
 
 def _gain(names: dict[str, Any], cell: SideBySide, weights: Array, inference: Inference) -> Gain:
-    k, pair = cell.matched_k, ("balanced", "fixed")
+    pair = ("balanced", "fixed")
+    k = cell.common_k(*pair)
     means = np.stack([cell.means(strategy, k) for strategy in pair])
     used = ~np.isnan(means.sum(axis=0) + cell.reference)
     one, other = pearson(np.where(used, means, np.nan), cell.reference, cell.clusters, weights)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import ceil
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pandas as pd
 from matplotlib.axes import Axes
@@ -16,28 +16,25 @@ from matplotlib.ticker import MaxNLocator
 from shared.frames import rows_of
 from shared.reporting.drawing import WIDTH, Key, gate_keys, hatch, ink, judge_keys, legend, mark, marker_of
 from shared.reporting.figures import GREY
-from shared.reporting.tables import NOT_AVAILABLE, TOO_FEW, interval
-from studies.rubric_position_bias.drawing import (
+from shared.reporting.panels import (
     RING,
     SMALL,
-    SOURCES,
     absent,
-    contexts_of,
     cut_ends,
     cut_key,
-    dataset_name,
-    datasets_of,
     ground,
     judges_of,
     least_gate,
     limits,
     name_panel,
-    names_below,
     on_the_undefined,
     paper_key,
     say_below,
     sheet,
 )
+from shared.reporting.tables import NOT_AVAILABLE, TOO_FEW, interval
+from studies.rubric_position_bias.drawing import contexts_of, names_below
+from studies.rubric_position_bias.pages import SOURCES
 
 GAIN = "What balancing the orders gains, beside the bias"
 CURVE = "Agreement with reference scores over the number of orders"
@@ -164,14 +161,13 @@ def draw_shares(rows: pd.DataFrame) -> Figure:
     Returns
     -------
     Figure
-        A panel for each setting; n/a where Balanced gains nothing. Grey where a cell of the mean has not
-        passed the gate.
+        A panel for each setting, or for the one cell that it has; n/a where Balanced gains nothing. Grey
+        where a cell of the mean has not passed the gate.
     """
     shares = rows[rows["quantity"] == "gain_share"]
-    single = shares["judge"].isin(judges_of(rows))
-    if single.all():
+    if shares.empty:
         return absent(SHARE)
-    contexts = [(name, _gated(cell, shares[single])) for name, cell in contexts_of(shares[~single])]
+    contexts = list(_means_or_cells(shares))
     figure, panels = sheet(SHARE, len(contexts), height=2.4)
     for axes, (name, cell) in zip(panels[:, 0], contexts, strict=True):
         _shares(axes, cell)
@@ -180,14 +176,20 @@ def draw_shares(rows: pd.DataFrame) -> Figure:
         name_panel(axes, name)
     drawn = pd.concat([cell for _, cell in contexts])
     legend(figure, [*_strategy_keys(drawn), *cut_key(drawn, SHARE_BOUNDS), *_paper(drawn), *gate_keys(drawn)])
-    lacking = [NO_GAIN] if drawn["value"].isna().any() else []
-    say_below(figure, "\n".join([*lacking, *on_the_undefined(drawn)]))
+    say_below(figure, "\n".join(on_the_undefined(drawn)))
     return figure
 
 
-NO_GAIN = (
-    "n/a: over all orders Balanced has no higher r than the strategy at k = 1; of no gain there is no share."
-)
+def _means_or_cells(shares: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
+    """The mean over judges and data sets where there is one, else each cell that it would be of; named."""
+    single = shares["judge"].isin(judges_of(shares))
+    for name, mean in contexts_of(shares[~single]):
+        yield name, _gated(mean, shares[single])
+    alike = pd.MultiIndex.from_frame(shares[["setting", "scale", "size"]])
+    has_mean = alike.isin(alike[~single])
+    for judge, cells in shares[single & ~has_mean].groupby("judge", sort=False):
+        for name, cell in contexts_of(cells):
+            yield ", ".join([str(judge), *name.split("\n")]), cell.assign(published=cell["paper_low"])
 
 
 def _gated(cell: pd.DataFrame, single: pd.DataFrame) -> pd.DataFrame:
@@ -198,8 +200,8 @@ def _gated(cell: pd.DataFrame, single: pd.DataFrame) -> pd.DataFrame:
 
 def _rests_on(cell: pd.DataFrame) -> str:
     """What a mean is of."""
-    cells, sources = int(cell["n_cells"].max()), f"{cell['n_clusters'].max():.0f} {SOURCES}"
-    of = f"mean over {cells} pairs of judge and data set" if cells > 1 else "one judge and data set"
+    cells, sources = cell["n_cells"].max(), f"{cell['n_clusters'].max():.0f} {SOURCES}"
+    of = f"mean over {cells:.0f} pairs of judge and data set" if cells > 1 else "one judge and data set"
     few = [TOO_FEW] if cell["note"].str.contains(TOO_FEW).any() else []
     return ", ".join([of, sources, *few])
 
@@ -237,27 +239,27 @@ def draw_gain(rows: pd.DataFrame) -> Figure:
     Returns
     -------
     Figure
-        A panel for each data set, with axes in common; below them the rank correlation over all cells.
+        A panel for each data set and number of options, with axes in common; below them the rank
+        correlation over all cells.
     """
     cells = rows[rows["quantity"] == "gain"]
     if cells.empty:
         return absent(GAIN)
-    judges, datasets = judges_of(cells), datasets_of(cells)
-    columns = min(3, len(datasets))
+    judges, contexts = judges_of(cells), contexts_of(cells)
+    columns = min(3, len(contexts))
     bounds = limits(cells, 0.0)
-    figure, panels = sheet(GAIN, ceil(len(datasets) / columns), columns, height=2.5, sharex=True, sharey=True)
+    figure, panels = sheet(GAIN, ceil(len(contexts) / columns), columns, height=2.5, sharex=True, sharey=True)
     panels[0, 0].set_xlim(0, 1.1 * max(0.05, float(cells["v"].max())))
-    for axes, dataset in zip(panels.flat, datasets, strict=False):
-        cell = cells[cells["dataset"] == dataset]
+    for axes, (name, cell) in zip(panels.flat, contexts, strict=False):
         _gains(axes, cell, judges, bounds)
         names_below(axes, "Cramer's V", cell)
-        name_panel(axes, dataset_name(dataset))
-    for axes in panels.flat[len(datasets) :]:
+        name_panel(axes, name.replace("\n", ", "))
+    for axes in panels.flat[len(contexts) :]:
         axes.set_axis_off()
     for axes in panels[:, 0]:
         axes.set_ylabel("r of Balanced less r of Fixed", fontsize=8)
     legend(figure, [*judge_keys(judges), *cut_key(cells, bounds), *gate_keys(cells)])
-    say_below(figure, "\n".join([_together(rows), *on_the_undefined(cells)]))
+    say_below(figure, "\n".join([*_together(rows), *on_the_undefined(cells)]))
     return figure
 
 
@@ -275,11 +277,16 @@ def _gains(axes: Axes, cell: pd.DataFrame, judges: Sequence[str], bounds: tuple[
     axes.xaxis.set_major_locator(MaxNLocator(4))
 
 
-def _together(rows: pd.DataFrame) -> str:
-    """What the rank correlation of gain and V is."""
+def _together(rows: pd.DataFrame) -> list[str]:
+    """What the rank correlations of gain and V are, one a number of options."""
     found = list(rows_of(rows[rows["quantity"] == "gain_over_v"]))
-    if not found:
-        return "Fewer than three cells: no rank correlation of gain and V"
-    row = found[0]
+    several = len({row["size"] for row in found}) > 1
+    return [_rank_correlation(row, several) for row in found] or [
+        "Fewer than three cells: no rank correlation of gain and V"
+    ]
+
+
+def _rank_correlation(row: dict[str, Any], several: bool) -> str:
     value = interval(row["value"], row["ci_low"], row["ci_high"])
-    return f"Spearman's rho of gain and V over {row['n_cells']:.0f} cells: {value}"
+    of = f" of {row['size']:.0f} options" if several else ""
+    return f"Spearman's rho of gain and V over {row['n_cells']:.0f} cells{of}: {value}"

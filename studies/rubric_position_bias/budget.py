@@ -13,15 +13,29 @@ from shared.metrics.resampling import (
     Array,
     Inference,
     cluster_sums,
+    named_generator,
     percentile_interval,
     share,
     unanimous_interval,
 )
 from studies.rubric_position_bias.grid import CELL, Grid, cells, grid
-from studies.rubric_position_bias.metrics import cluster_counts, shares, v_of_counts
+from studies.rubric_position_bias.metrics import (
+    cluster_counts,
+    null_range,
+    permutation_null,
+    shares,
+    v_of_counts,
+)
 from studies.rubric_position_bias.orders import balanced
 from studies.rubric_position_bias.params import Budget
-from studies.rubric_position_bias.position import Weights, balanced_scores, weights_of
+from studies.rubric_position_bias.position import (
+    NULL_DRAWS,
+    Weights,
+    balanced_scores,
+    lacks_orders,
+    undefined,
+    weights_of,
+)
 
 DRAWN, ROTATIONS, CHEAPEST = "drawn orders", "rotations", "cheapest"
 """K of the balanced orders at random; or the n forward rotations, which no K below n can stand in for."""
@@ -141,11 +155,13 @@ def budget_rows(
 
         ``place_effect`` (``k`` = 1 .. M)
             How much more often than over all orders an option is chosen for where it stands, in the average
-            over k of the M balanced orders: `corrected_v` times `residual_share`.
+            over k of the M balanced orders: `corrected_v` times `residual_share`. ``null_low`` and
+            ``null_high`` are its range without bias, from `metrics.permutation_null`.
         ``score_shift`` (``k`` = 1 .. M)
             Root mean square, over items and draws of k orders, of how far an item's mean score is from its
             mean over all M orders; as a share of the scale's range (n - 1 points). All that the orders change
-            is in it, whatever the reason, and at temperatures above 0 the sampling noise too.
+            is in it, whatever the reason, and at temperatures above 0 the sampling noise too. It has no
+            range without bias: scores dealt anew to their orders move as much.
         ``orders_needed``
             The fewest orders that keep ``place_effect`` within ``limit``: condition "drawn orders", k of the
             M at random; "rotations", n forward rotations, which balance places exactly, unless one order is
@@ -155,6 +171,9 @@ def budget_rows(
 
         The intervals of numbers of orders are those of the effects, put through the same formula; nan where
         both ends come out as the same number, since whole numbers tell too little of what is uncertain.
+
+        Of a cell that was asked under fewer than all balanced orders (`position.lacks_orders`) the effect of
+        place is not known: nan, with a ``note``. The shift of a score is: the orders asked are a random part.
 
     Notes
     -----
@@ -180,20 +199,35 @@ def budget_rows(
             "n_unparsed": laid.n_unparsed,
             "limit": budget.position_effect,
         }
-        rows += [names | sizes | row for row in _cell_rows(laid, budget.position_effect, weights, inference)]
+        null = permutation_null(
+            laid,
+            named_generator(entropy, "null", *map(str, names.values())),
+            min(inference.permutations, NULL_DRAWS),
+        )
+        found = _cell_rows(laid, null, budget.position_effect, weights, inference)
+        if lacks_orders(laid):
+            found = (undefined(row) if row["quantity"] in OF_PLACE else row for row in found)
+        rows += [names | sizes | row for row in found]
     return pd.DataFrame(rows)
 
+
+OF_PLACE = ("place_effect", "orders_needed")
 
 Ends = Array
 """A value with the two ends of its interval; shape (3,)."""
 
 
-def _cell_rows(laid: Grid, limit: float, weights: Weights, inference: Inference) -> Iterator[dict[str, Any]]:
+def _cell_rows(
+    laid: Grid, null: Array, limit: float, weights: Weights, inference: Inference
+) -> Iterator[dict[str, Any]]:
     m = len(balanced(laid.size))
+    at_rest = _at_rest(laid, null, inference)
     place, score = _place_effect(laid, weights, inference), _score_shift(laid, m, weights, inference)
     for k in range(1, m + 1):
         left = float(residual_share(k, m))
-        yield _row("place_effect", DRAWN, _averaged(place, left)) | {"k": k}
+        ends = at_rest * left if left > 0 else np.full(2, np.nan)
+        of_place = _row("place_effect", DRAWN, _averaged(place, left))
+        yield of_place | {"null_low": ends[0], "null_high": ends[1], "k": k}
         yield _row("score_shift", DRAWN, _averaged(score, left)) | {"k": k}
     drawn = orders_needed(place, limit, m)
     rotations = np.where(np.isnan(place), np.nan, np.where(place <= limit, 1.0, laid.size))
@@ -219,13 +253,24 @@ def _row(quantity: str, condition: str, ends: Ends) -> dict[str, Any]:
 
 def _place_effect(laid: Grid, weights: Weights, inference: Inference) -> Ends:
     """`corrected_v`; in a resample V^2 has the noise twice, its own and the sample's."""
-    counts = cluster_counts(laid)
-    counts = counts[counts.sum(axis=1) > 0]
+    counts = _chosen(laid)
     v, noise = corrected_v(counts)
     if np.isnan(v):
         return np.full(3, np.nan)
     draws = v_of_counts(weights(len(counts)) @ counts) ** 2 - 2 * noise
     return _ends(v, np.sqrt(np.maximum(draws, 0)), len(counts), inference)
+
+
+def _chosen(laid: Grid) -> Array:
+    """Choices by place of the clusters that have any."""
+    counts = cluster_counts(laid)
+    return counts[counts.sum(axis=1) > 0]
+
+
+def _at_rest(laid: Grid, null: Array, inference: Inference) -> Array:
+    """Between which values `corrected_v` would lie without bias; shape (2,)."""
+    _, noise = corrected_v(_chosen(laid))
+    return np.array(null_range(np.sqrt(np.maximum(v_of_counts(null) ** 2 - noise, 0)), inference))
 
 
 def _score_shift(laid: Grid, m: int, weights: Weights, inference: Inference) -> Ends:

@@ -23,8 +23,8 @@ from studies.rubric_position_bias.first_token import (
     with_distributions,
 )
 from studies.rubric_position_bias.grid import CELL, Codes, Grid, cells, grid
-from studies.rubric_position_bias.orders import balanced
 from studies.rubric_position_bias.params import Calibration
+from studies.rubric_position_bias.position import NEEDS_ALL, lacks_orders
 from studies.rubric_position_bias.strategies import estimate, resamples
 
 FLOOR = 1e-6
@@ -43,7 +43,6 @@ METHODS = (*UNCORRECTED, *(f"{source} {score}" for source in (OURS, PRIDE) for s
 
 NO_GAIN = "n/a: averaging over K orders gains nothing here beyond chance"
 FEW = "n/a: too few items with distributions under every order to hold some out"
-NEEDS_ALL = "n/a: needs all balanced orders"
 
 # --- Priors and corrections -------------------------------------------------------------------------
 
@@ -256,7 +255,7 @@ def _splits(laid: Grid, rng: np.random.Generator, calibration: Calibration) -> S
 
 def _lacking(split: Splits) -> dict[str, Any] | None:
     """The one row of a cell in which priors and held-out correlations are not defined."""
-    all_orders = split.laid.orders.shape[1] >= len(balanced(split.laid.size))
+    all_orders = not lacks_orders(split.laid)
     if all_orders and split.enough:
         return None
     note = FEW if all_orders else NEEDS_ALL
@@ -330,10 +329,15 @@ def _as_asked(laid: Grid) -> Array:
     return np.stack([laid.scores, expected, *means])
 
 
-def _less_prior(laid: Grid, prior: Array) -> Array:
-    """The likeliest option and the expected score of corrected distributions; (2, items, K)."""
-    probs = corrected(laid.probs, laid.orders, prior)
-    return np.stack([probs.argmax(axis=-1) + 1.0, expected_score(probs)])
+def _less_prior(probs: Array, places: Codes, prior: Array) -> Array:
+    """The likeliest option and the expected score of `corrected` distributions; (2, items, K).
+
+    ``places`` are where the options stand, from 0: the same for every prior.
+    """
+    weights = probs / prior[places]
+    total = weights.sum(axis=-1)
+    expected = weights @ np.arange(1.0, weights.shape[-1] + 1) / total
+    return np.stack([weights.argmax(axis=-1) + 1.0, expected])
 
 
 def _correlations(split: Splits, priors: dict[str, Array], weights: Array) -> dict[str, Array]:
@@ -346,9 +350,10 @@ def _correlations(split: Splits, priors: dict[str, Array], weights: Array) -> di
         "r_other_orders": others,
     }
     plain = {target: _sums_by_item(_as_asked(laid), y) for target, y in targets.items()}
+    places = np.argsort(laid.orders, axis=-1)
     found: dict[str, Array] = {target: np.zeros((len(METHODS), weights.shape[1])) for target in targets}
     for number, held_out in enumerate(split.held_out):
-        x = np.concatenate([_less_prior(laid, prior[number]) for prior in priors.values()])
+        x = np.concatenate([_less_prior(laid.probs, places, prior[number]) for prior in priors.values()])
         for target, y in targets.items():
             sums = np.concatenate([plain[target], _sums_by_item(x, y)]) * held_out[:, None]
             found[target] += pearson_of(weights.T @ _by_cluster(sums, laid.clusters)) / len(split.held_out)
@@ -358,9 +363,11 @@ def _correlations(split: Splits, priors: dict[str, Array], weights: Array) -> di
 def _sums_by_item(x: Array, y: Array) -> Array:
     """Moments of x (methods, items, K) and y (items, K), summed over K; (methods, items, 6)."""
     known = ~np.isnan(y)
-    x, y = np.where(known, x, 0.0), np.where(known, y, 0.0)
-    parts = [known.astype(float), x, y, x * x, y * y, x * y]
-    return np.stack([np.broadcast_to(part, x.shape).sum(axis=-1) for part in parts], axis=-1)
+    if not known.all():
+        x, y = np.where(known, x, 0.0), np.where(known, y, 0.0)
+    squares = np.einsum("mik,mik->mi", x, x), np.einsum("mik,ik->mi", x, y)
+    parts = [known.sum(axis=-1), x.sum(axis=-1), y.sum(axis=-1), squares[0], (y * y).sum(axis=-1), squares[1]]
+    return np.stack([np.broadcast_to(part, x.shape[:2]).astype(float) for part in parts], axis=-1)
 
 
 def _by_cluster(sums: Array, clusters: Codes) -> Array:

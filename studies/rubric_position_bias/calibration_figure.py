@@ -10,23 +10,21 @@ from matplotlib.figure import Figure
 
 from shared.reporting.drawing import gate_keys, judge_keys, legend
 from shared.reporting.figures import GREY
-from studies.rubric_position_bias.calibration import AVERAGED, EXPECTED, METHODS, ORDERS_MEAN, SINGLE
-from studies.rubric_position_bias.drawing import (
+from shared.reporting.panels import (
     absent,
     categories,
     cut_key,
-    dataset_name,
-    datasets_of,
     judges_of,
     limits,
     marks,
     name_panel,
-    names_below,
     on_the_undefined,
     say_below,
     sheet,
     width_of,
 )
+from studies.rubric_position_bias.calibration import AVERAGED, EXPECTED, METHODS, ORDERS_MEAN, SINGLE
+from studies.rubric_position_bias.drawing import dataset_name, datasets_of, names_below
 
 TITLE = "What a correction for position is worth, beside averaging over orders"
 

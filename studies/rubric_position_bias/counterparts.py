@@ -14,6 +14,9 @@ from shared.reporting.results import Counterpart
 
 PAPER = "rubric_position_bias"
 
+SCALE = "12345"
+"""The order in which the paper lists the range of a criterion's scores: it knows one."""
+
 POOLED = ("", "all")
 """The judge of a row that is about several."""
 
@@ -86,7 +89,8 @@ def of(quantity: str, table: str, **names: Any) -> Counterpart:
     ----------
     quantity, table : str
     **names
-        What else names the row: judge, setting, scheme, condition, dataset, size, temperature, effort, k.
+        What else names the row: judge, setting, scheme, condition, dataset, size, temperature, effort, scale,
+        k.
         What is not told, nan or "" is that of `MAIN`.
 
     Returns
@@ -179,7 +183,7 @@ def _of_position() -> Iterator[Statement]:
     for number, judge in (("006", "gpt_oss_20b"), ("007", "gemma_3_27b")):
         place = {"table": "position", "condition": f"place {published.value(claim(number)):.0f}", **_main()}
         yield Statement(number, ("position_share",), place, judge=judge, named=True)
-    shift = {"table": "criterion_order", **_main("size", "setting")}
+    shift = {"table": "criterion_order", "scale": SCALE, **_main("size", "setting")}
     yield Statement("051", ("largest_shift",), shift, limit="size")
 
 
@@ -187,7 +191,7 @@ def _of_agreement() -> Iterator[Statement]:
     """Findings 3 and 4; 7 on the order of criteria."""
     random, fixed = "balanced - random", "balanced - fixed"
     score = {"table": "agreement", **_main()}
-    criteria = {"table": "agreement", **_main("size"), "setting": "criteria"}
+    criteria = {"table": "agreement", "scale": SCALE, **_main("size"), "setting": "criteria"}
     yield Statement("013", ("pearson_cells_containing_0",), {**score, "condition": random})
     extremes = ("pearson", "pearson_smallest_difference", "pearson_largest_difference")
     yield Statement("015", extremes, {**score, "condition": random})
@@ -207,12 +211,12 @@ def _of_temperature() -> Iterator[Statement]:
 
 
 def _of_curves() -> Iterator[Statement]:
-    """Finding 5. Shares of the gain are over all judges, as in the rows without one."""
+    """Finding 5. Shares of the gain are over all judges: beside one judge's a range of no width."""
     curve = {"table": "k_curve", **_main()}
     yield Statement("020", ("judges_tracking",), curve)
-    share, pooled = ("gain_share",), {**curve, "judge": None}
+    share = ("gain_share",)
     for number, strategy, k in (("025", "balanced", 3), ("026", "balanced", 5), ("035", "fixed", 10)):
-        yield Statement(number, share, {**pooled, "condition": strategy, "k": k}, unit=100)
+        yield Statement(number, share, {**curve, "condition": strategy, "k": k}, unit=100)
 
 
 def _of_ranking() -> Iterator[Statement]:

@@ -2,6 +2,8 @@
 
 Here the place is the factor and the score the outcome: under balanced orders every criterion stands equally
 often at every place, so that a judge that reads the text and not the list gives it the same mean at each.
+Where the range of scores is listed in two orders, each is a design of its own: what one order does, the other
+can undo, and a mean over both would hide it.
 """
 
 from __future__ import annotations
@@ -27,32 +29,35 @@ from studies.rubric_position_bias.metrics import (
     null_sums,
     permutation_pool,
 )
-from studies.rubric_position_bias.position import Weights, difference_of_tests, weights_of, with_holm
+from studies.rubric_position_bias.position import MOVING, SHARP, Weights, weights_of, with_holm
 
 FAMILY = {"scheme": "base", "temperature": 0.0, "effort": ""}
-"""The cells whose p-values are corrected together: every judge, data set and criterion of the main design."""
+"""The cells whose p-values are corrected together: every judge, data set, criterion and order of the range of
+the main design."""
 
 BY = (*CELL, "criterion")
+"""What both orders of the range have in common."""
 
 SCALES = ("12345", "54321")
-"""The two orders of the range's levels, whose effect is taken apart from that of the criteria's order."""
+"""The two orders of the range's levels. `_scale_rows` alone looks at both together."""
 
 RANGE = 4.0
 """From the lowest score to the highest, in points."""
 
 
-@dataclass(frozen=True, slots=True)
-class Profiles:
-    """One criterion's scores, items by orders.
+@dataclass(frozen=True, slots=True, eq=False)
+class Profile:
+    """One criterion's scores under one order of the range, items by orders of the criteria.
 
-    ``scores`` (scales, items, K) are nan where none was given; ``places`` (K,) is where the criterion stands
-    in each order, from 0; ``clusters`` (items,) are codes 0 .. C-1; ``n_unparsed`` counts trials.
+    ``items`` (items,) are names; ``scores`` (items, K) are nan where none was given; ``places`` (K,) is where
+    the criterion stands in each order, from 0; ``clusters`` (items,) are codes 0 .. C-1; ``n_unparsed``
+    counts trials.
     """
 
+    items: npt.NDArray[np.object_]
     scores: Array
     places: Codes
     clusters: Codes
-    scales: tuple[str, ...]
     n_unparsed: int
 
     @property
@@ -60,10 +65,9 @@ class Profiles:
         """Number of criteria."""
         return int(self.places.max(initial=-1)) + 1
 
-    @property
-    def joint(self) -> Array:
-        """The mean over the scales that were answered, (items, K)."""
-        return mean_of(self.scores, axis=0)
+    def place_means(self) -> Array:
+        """`place_means` of each item, (items, size)."""
+        return place_means(self.scores, self.places, self.size)
 
 
 def criteria_rows(judgements: pd.DataFrame, rng: np.random.Generator, inference: Inference) -> pd.DataFrame:
@@ -79,9 +83,9 @@ def criteria_rows(judgements: pd.DataFrame, rng: np.random.Generator, inference:
     Returns
     -------
     DataFrame
-        For each judge, data set, scheme, temperature, effort and criterion, over items that have a score at
-        every place (an item's score at a place is its mean over the orders and scales that put the
-        criterion there):
+        For each judge, data set, scheme, temperature, effort, criterion and order of the range (``scale``),
+        over items that have a score at every place (an item's score at a place is its mean over the orders
+        that put the criterion there):
 
         ``criterion_mean`` (condition "place p")
             In points.
@@ -98,9 +102,11 @@ def criteria_rows(judgements: pd.DataFrame, rng: np.random.Generator, inference:
             found with probability 0.8.
 
         ``p_holm`` of ``friedman`` and of ``kendalls_w`` over the declared family (`FAMILY`) each, nan
-        elsewhere; ``changed`` tells whether these two tests differ at 1 - ``confidence``, and why.
+        elsewhere; ``changed`` tells whether these two tests differ at 1 - ``confidence``, and why
+        (`why_tests_differ`).
 
-        Where the range was listed in both orders (`SCALES`), which tells whether the axes are independent:
+        Of both orders of the range together (``scale`` is ""), where both were asked, which tells whether
+        the axes are independent:
 
         ``scale_shift``
             Mean under "12345" less that under "54321"; signed, with ``p`` from sign flips.
@@ -119,36 +125,41 @@ def criteria_rows(judgements: pd.DataFrame, rng: np.random.Generator, inference:
     columns = [*BY, "item", "cluster", "order", "scale", "position", "score"]
     rows: list[dict[str, Any]] = []
     for names, cell in cells(judgements.loc[wanted, columns], BY):
-        generator = named_generator(entropy, *map(str, names.values()))
-        found = profiles(cell)
-        rows += [names | row for row in _rows(found, generator, weights, inference)]
-        if found.scales == SCALES:
-            rows += [names | row for row in _scale_rows(found, generator, weights, inference)]
+        found = {str(scale): profile(own) for scale, own in cell.groupby("scale", sort=True)}
+        for scale, one in found.items():
+            named = names | {"scale": scale}
+            generator = named_generator(entropy, *map(str, named.values()))
+            rows += [named | row for row in _rows(one, generator, weights, inference)]
+        if tuple(found) == SCALES:
+            generator = named_generator(entropy, *map(str, names.values()))
+            upwards, downwards = found.values()
+            both = _scale_rows(upwards, downwards, generator, weights, inference)
+            rows += [names | {"scale": ""} | row for row in both]
     return with_holm(pd.DataFrame(rows), "friedman", "kendalls_w", family=FAMILY)
 
 
-def profiles(rows: pd.DataFrame) -> Profiles:
-    """Lay one criterion's judgements out by item and order.
+def profile(rows: pd.DataFrame) -> Profile:
+    """Lay one criterion's judgements under one order of the range out by item and order.
 
     Raises
     ------
     ValueError
-        If the criterion stands at several places in one order, or an item has two judgements of one order
-        under one scale.
+        If the criterion stands at several places in one order, or an item has two judgements of one order.
     """
-    items, _ = pd.factorize(rows["item"])
+    items, names = pd.factorize(rows["item"])
     orders, texts = pd.factorize(rows["order"], sort=True)
-    scales, names = pd.factorize(rows["scale"], sort=True)
-    shape = (len(names), int(items.max(initial=-1)) + 1, len(texts))
-    cell = (scales * shape[1] + items) * shape[2] + orders
+    shape = (len(names), len(texts))
+    cell = items * shape[1] + orders
     if np.bincount(cell, minlength=1).max() > 1:
-        raise ValueError("an item has two judgements of one order: select one criterion and one temperature")
+        raise ValueError(
+            "an item has two judgements of one order: select one criterion, one scale and one temperature"
+        )
     scores = np.full(shape, np.nan)
     scores.flat[cell] = rows["score"].to_numpy(dtype=float)
     heads = rows.iloc[np.unique(items, return_index=True)[1]]
     clusters, _ = pd.factorize(heads["cluster"])
     unparsed = int(rows["score"].isna().sum())
-    return Profiles(scores, _places(rows, orders), clusters, tuple(map(str, names)), unparsed)
+    return Profile(np.asarray(names, dtype=object), scores, _places(rows, orders), clusters, unparsed)
 
 
 def _places(rows: pd.DataFrame, orders: Codes) -> Codes:
@@ -171,11 +182,6 @@ def place_means(scores: Array, places: Codes, size: int) -> Array:
     at = (places[:, None] == np.arange(size)).astype(float)
     given = ~np.isnan(scores)
     return ratio(np.where(given, scores, 0.0) @ at, given.astype(float) @ at)
-
-
-def mean_of(values: Array, axis: int) -> Array:
-    """The mean of what is defined; nan where nothing is."""
-    return ratio(np.nansum(values, axis=axis), (~np.isnan(values)).sum(axis=axis))
 
 
 def block_columns(means: Array) -> Array:
@@ -260,18 +266,18 @@ def last_minus_first(sums: Array) -> Array:
     return means[..., -1] - means[..., 0]
 
 
-def place_null(found: Profiles, rng: np.random.Generator, permutations: int) -> Array:
+def place_null(found: Profile, rng: np.random.Generator, permutations: int) -> Array:
     """Summed `block_columns` of a judge with the same scores whose scores have nothing to do with places.
 
-    As `metrics.permutation_null`: each cluster's items have their scores (of both scales together) dealt anew
-    to the orders by one permutation, from a pool in which what was observed has a random place.
+    As `metrics.permutation_null`: each cluster's items have their scores dealt anew to the orders by one
+    permutation, from a pool in which what was observed has a random place.
 
     Returns
     -------
     ndarray, shape (permutations, 2 + 2 m)
     """
     sequence = np.argsort(found.clusters, kind="stable")
-    scores, clusters = found.joint[sequence], found.clusters[sequence]
+    scores, clusters = found.scores[sequence], found.clusters[sequence]
     pool = permutation_pool(scores.shape[1], rng)
     starts = pool[rng.integers(len(pool), size=int(clusters.max(initial=-1)) + 1)]
     # Undo the pool's entry at the cluster's start, so that this entry gives back what was observed.
@@ -312,7 +318,7 @@ class Blocks:
 
 
 def _rows(
-    found: Profiles, rng: np.random.Generator, weights: Weights, inference: Inference
+    found: Profile, rng: np.random.Generator, weights: Weights, inference: Inference
 ) -> Iterator[dict[str, Any]]:
     blocks = _blocks(found, rng, weights, inference)
     for row in (
@@ -324,17 +330,17 @@ def _rows(
         yield row | blocks.sizes
 
 
-def _blocks(found: Profiles, rng: np.random.Generator, weights: Weights, inference: Inference) -> Blocks:
-    columns = block_columns(place_means(found.joint, found.places, found.size).T).T
+def _blocks(found: Profile, rng: np.random.Generator, weights: Weights, inference: Inference) -> Blocks:
+    columns = block_columns(found.place_means().T).T
     sums = _by_cluster(columns, found.clusters)
     sums = sums[sums[:, 0] > 0]
     complete = columns[:, 0] > 0
     sizes = {
         "n_items": int(complete.sum()),
-        "n_trials": int((~np.isnan(found.scores[:, complete])).sum()),
+        "n_trials": int((~np.isnan(found.scores[complete])).sum()),
         "n_clusters": len(sums),
         "n_unparsed": found.n_unparsed,
-        "k": found.scores.shape[2],
+        "k": found.scores.shape[1],
     }
     totals = weights(len(sums)) @ sums if len(sums) else sums
     return Blocks(sums, totals, place_null(found, rng, inference.permutations), sizes)
@@ -391,7 +397,7 @@ def _friedman_rows(blocks: Blocks, size: int, inference: Inference) -> Iterator[
     chi_p = float(stats.chi2.sf(chi2, size - 1)) if size > 1 else float("nan")
     exact = _p(blocks, kendalls_w)
     mean_ratio = float(np.mean(null)) / (size - 1) if size > 1 else float("nan")
-    changed = difference_of_tests(chi_p, exact["p"], mean_ratio, size, inference.alpha)
+    changed = why_tests_differ(chi_p, exact["p"], mean_ratio, size, inference.alpha)
     low, high = null_range(null, inference)
     ours = {"value": chi2, "p": chi_p, "null_low": low, "null_high": high, "changed": changed}
     yield {"quantity": "friedman", "condition": "balanced", **ours}
@@ -401,27 +407,73 @@ def _friedman_rows(blocks: Blocks, size: int, inference: Inference) -> Iterator[
     yield w | exact | {"mde": mde, "changed": changed}
 
 
+def why_tests_differ(friedman_p: float, exact_p: float, ratio: float, size: int, alpha: float) -> str:
+    """Whether Friedman's own test and the permutation test differ, and why.
+
+    Parameters
+    ----------
+    friedman_p, exact_p : float
+    ratio : float
+        Friedman's mean over the permutations, over its degrees of freedom. Ranks are within items, so that
+        what the texts are worth does not move it; it is 1 but for what a source's items have in common, all
+        of whose scores are dealt by one permutation.
+    size : int
+        Number of criteria.
+    alpha : float
+
+    Returns
+    -------
+    str
+        "no", or a sentence that begins with "yes"; "" where a test is not defined.
+    """
+    if np.isnan(friedman_p) or np.isnan(exact_p):
+        return ""
+    exact_alone = exact_p <= alpha
+    if (friedman_p <= alpha) == exact_alone:
+        return "no"
+    mean = f"without bias it would average {ratio * (size - 1):.2g}, with {size - 1} degrees of freedom"
+    name = "the permutation test" if exact_alone else "Friedman's test"
+    if exact_alone and ratio < SHARP:
+        why = "a source's items move against each other, which Friedman's test ignores"
+    elif not exact_alone and ratio > MOVING:
+        why = "a source's items move together, which it ignores"
+    else:
+        why = "not for what a source's items have in common"
+    return f"yes: only {name} rejects; {why}: {mean}"
+
+
 # --- The two axes -----------------------------------------------------------------------------------
 
 
 def _scale_rows(
-    found: Profiles, rng: np.random.Generator, weights: Weights, inference: Inference
+    upwards: Profile,
+    downwards: Profile,
+    rng: np.random.Generator,
+    weights: Weights,
+    inference: Inference,
 ) -> Iterator[dict[str, Any]]:
-    """Of items that have a score at every place under both scales."""
-    by_scale = place_means(found.scores, found.places, found.size)
-    complete = ~np.isnan(by_scale).any(axis=(0, 2))
-    _, clusters = np.unique(found.clusters[complete], return_inverse=True)
+    """Of items that have a score at every place under both orders of the range."""
+    both = _in_both(upwards, downwards)
+    means = np.stack([one.place_means()[rows] for one, rows in both])
+    complete = ~np.isnan(means).any(axis=(0, 2))
+    _, clusters = np.unique(upwards.clusters[both[0][1]][complete], return_inverse=True)
     ones = np.ones((int(complete.sum()), 1))
-    one, other = (_by_cluster(np.hstack([ones, means]), clusters) for means in by_scale[:, complete])
+    first, second = (_by_cluster(np.hstack([ones, own]), clusters) for own in means[:, complete])
     sizes = {
         "n_items": int(complete.sum()),
-        "n_trials": int((~np.isnan(found.scores[:, complete])).sum()),
-        "n_clusters": len(one),
-        "n_unparsed": found.n_unparsed,
-        "k": found.scores.shape[2],
+        "n_trials": sum(int((~np.isnan(one.scores[rows][complete])).sum()) for one, rows in both),
+        "n_clusters": len(first),
+        "n_unparsed": upwards.n_unparsed + downwards.n_unparsed,
+        "k": upwards.scores.shape[1],
     }
-    for row in _axes(one, other, rng, weights, inference):
+    for row in _axes(first, second, rng, weights, inference):
         yield row | sizes
+
+
+def _in_both(one: Profile, other: Profile) -> list[tuple[Profile, Codes]]:
+    """Each with the rows of the items that both have, in one sequence."""
+    places = pd.Index(other.items).get_indexer(pd.Index(one.items))
+    return [(one, np.flatnonzero(places >= 0)), (other, places[places >= 0])]
 
 
 def _axes(

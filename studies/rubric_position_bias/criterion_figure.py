@@ -13,20 +13,10 @@ from matplotlib.lines import Line2D
 from shared.frames import rows_of
 from shared.reporting.drawing import NOISE, WIDTH, Key, gate_keys, ink, legend, size_lines
 from shared.reporting.figures import GREY, INK
+from shared.reporting.panels import SMALL, absent, finite, ground, judges_of, say_below, sheet
 from shared.reporting.tables import NOT_AVAILABLE, interval, number, p_value
-from studies.rubric_position_bias.drawing import (
-    SMALL,
-    SOURCES,
-    absent,
-    dataset_name,
-    datasets_of,
-    finite,
-    ground,
-    judges_of,
-    main_design,
-    say_below,
-    sheet,
-)
+from studies.rubric_position_bias.drawing import dataset_name, datasets_of, main_design
+from studies.rubric_position_bias.pages import SOURCES
 
 TITLE = "How a criterion's score moves with its place in the list"
 PANEL_WIDTH, AXIS_WIDTH, PANEL_HEIGHT = 1.62, 2.1, 1.25
@@ -39,24 +29,27 @@ def draw_criteria(rows: pd.DataFrame) -> Figure:
     Parameters
     ----------
     rows : DataFrame
-        The table ``criterion_order``; of the paper's own prompt, temperature 0 and no reasoning effort.
+        The table ``criterion_order``; of the paper's own prompt, temperature 0 and no reasoning effort,
+        under each order in which the range of scores was listed.
 
     Returns
     -------
     Figure
-        A line of panels for each data set and judge, a panel for each criterion, with Kendall's W, the p of
-        its permutation test corrected over the family, and the shift from the first place to the last with
-        its interval. The grey band is where the means would be if places did not matter.
+        A line of panels for each data set, judge and order of the range, a panel for each criterion, with
+        Kendall's W, the p of its permutation test corrected over the family, and the shift from the first
+        place to the last with its interval. The grey band is where the means would be if places did not
+        matter.
     """
     rows = main_design(rows, "size")
     rows = rows[rows["quantity"].isin(["criterion_mean", "kendalls_w", "last_minus_first"])]
+    rows = rows.assign(scale=rows["scale"].astype(str))
     if rows.empty:
         return absent(TITLE)
     lines = [
         (dataset, judge, cell)
         for dataset in datasets_of(rows)
         for judge in judges_of(rows)
-        if len(cell := rows[(rows["dataset"] == dataset) & (rows["judge"] == judge)])
+        for _, cell in rows[(rows["dataset"] == dataset) & (rows["judge"] == judge)].groupby("scale")
     ]
     columns = max(cell["criterion"].nunique() for _, _, cell in lines)
     width = max(WIDTH, AXIS_WIDTH + PANEL_WIDTH * columns)
@@ -68,7 +61,8 @@ def draw_criteria(rows: pd.DataFrame) -> Figure:
             _criterion(axes, cell[cell["criterion"] == criterion], reach)
         for axes in line[len(criteria) :]:
             axes.set_axis_off()
-        told = [dataset_name(dataset), *textwrap.wrap(judge, 26), *size_lines(cell, SOURCES)]
+        whose = [dataset_name(dataset), *textwrap.wrap(judge, 26), _range_name(cell["scale"].iloc[0])]
+        told = [*filter(None, whose), *size_lines(cell, SOURCES)]
         line[0].set_ylabel("\n".join(told), fontsize=SMALL, rotation=0, ha="right", va="center")
     legend(figure, [*_keys(), *gate_keys(rows)])
     say_below(figure, "W with the p of its permutation test (Holm); shift: last place less first, in points")
@@ -105,6 +99,11 @@ def _criterion(axes: Axes, cell: pd.DataFrame, reach: float) -> None:
     axes.tick_params(axis="y", labelsize=SMALL)
     axes.set_title("\n".join([str(cell["criterion"].iloc[0]), *_told(cell)]), fontsize=SMALL)
     ground(axes, cell["gate"])
+
+
+def _range_name(scale: str) -> str:
+    """In which order the range of scores was listed."""
+    return f"range listed from {scale[0]} to {scale[-1]}" if scale[:1].isdigit() else ""
 
 
 def _place_name(place: float) -> str:

@@ -30,11 +30,20 @@ from studies.rubric_position_bias.metrics import (
     null_range,
     null_ratio,
     null_sums,
+    permutation_null,
     permutation_pool,
     shares,
     v_of_counts,
 )
-from studies.rubric_position_bias.position import Weights, balanced_scores, weights_of, with_holm
+from studies.rubric_position_bias.position import (
+    NULL_DRAWS,
+    Weights,
+    balanced_scores,
+    lacks_orders,
+    undefined,
+    weights_of,
+    with_holm,
+)
 
 # --- Distributions as arrays ------------------------------------------------------------------------
 
@@ -194,10 +203,13 @@ def first_token_rows(
         ``mass_total_variation``
             `total_variation` of it, with ``p``.
         ``answers_v``
-            Cramer's V of the answers to the same trials.
+            Cramer's V of the answers to the same trials, with its own null and ``p``.
         ``mass_v_difference``
             ``mass_v`` less ``answers_v``: below 0 where the judge picks the likeliest option and its
             preference for a place decides close calls.
+
+        All of these are nan, with a ``note``, in a cell that was asked under fewer than all balanced orders,
+        but for each ``p``.
 
         Of trials with a distribution and an answer:
 
@@ -298,11 +310,12 @@ def _row(quantity: str, value: float, low: float, high: float, condition: str = 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ByPlace:
-    """Probability by place, then answers by place; and the null of the first."""
+    """Probability by place, then answers by place; and the null of each."""
 
     sums: Array  # (clusters, 2 n)
     totals: Array  # (resamples, 2 n)
-    null: Array  # (permutations, n)
+    null: Array  # (permutations, n), of probability
+    answers_null: Array  # (permutations, n)
     inference: Inference
 
     def row(self, quantity: str, statistic: Statistic, bounds: tuple[float, float]) -> dict[str, Any]:
@@ -314,14 +327,19 @@ class ByPlace:
         self, quantity: str, statistic: Statistic, bounds: tuple[float, float] = (0.0, 1.0)
     ) -> dict[str, Any]:
         """A statistic of probability by place, with the range of its null and a test."""
-        null = statistic(self.null)
         found = self.row(quantity, lambda sums: statistic(_mass(sums)), bounds)
-        low, high = null_range(null, self.inference)
-        return found | {
-            "null_low": low,
-            "null_high": high,
-            "p": permutation_p(abs(found["value"]), np.abs(null)),
-        }
+        return found | _beside(found["value"], statistic(self.null), self.inference)
+
+    def answers_v(self) -> dict[str, Any]:
+        """V of the answers, likewise."""
+        found = self.row("answers_v", lambda sums: v_of_counts(_answers(sums)), (0.0, 1.0))
+        return found | _beside(found["value"], v_of_counts(self.answers_null), self.inference)
+
+
+def _beside(value: float, null: Array, inference: Inference) -> dict[str, float]:
+    """The range of a null, and how much of it is as far from 0."""
+    low, high = null_range(null, inference)
+    return {"null_low": low, "null_high": high, "p": permutation_p(abs(value), np.abs(null))}
 
 
 def _mass(sums: Array) -> Array:
@@ -337,9 +355,13 @@ def _place_rows(
 ) -> Iterator[dict[str, Any]]:
     sums = _place_sums(whole)
     totals = weights(len(sums)) @ sums if len(sums) else sums
-    found = ByPlace(sums, totals, probability_null(whole, rng, inference.permutations), inference)
-    sizes = _sizes(whole, has_distribution(whole))
-    yield from (row | sizes for row in _bias_rows(found, whole.size))
+    nulls = (
+        probability_null(whole, rng, inference.permutations),
+        permutation_null(whole, rng, min(inference.permutations, NULL_DRAWS)),
+    )
+    sizes, lacking = _sizes(whole, has_distribution(whole)), lacks_orders(whole)
+    for row in _bias_rows(ByPlace(sums, totals, *nulls, inference), whole.size):
+        yield (undefined(row, "p") if lacking else row) | sizes
 
 
 def _bias_rows(found: ByPlace, n: int) -> Iterator[dict[str, Any]]:
@@ -351,7 +373,7 @@ def _bias_rows(found: ByPlace, n: int) -> Iterator[dict[str, Any]]:
     mde = detectable_v(total, n, null_ratio(found.null), found.inference.alpha)
     yield found.tested("mass_v", v_of_counts) | {"mde": mde}
     yield found.tested("mass_total_variation", total_variation, (0.0, 1 - 1 / n))
-    yield found.row("answers_v", lambda sums: v_of_counts(_answers(sums)), (0.0, 1.0))
+    yield found.answers_v()
     yield found.row(
         "mass_v_difference", lambda sums: v_of_counts(_mass(sums)) - v_of_counts(_answers(sums)), (-1.0, 1.0)
     )

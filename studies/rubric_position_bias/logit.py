@@ -21,11 +21,8 @@ from studies.rubric_position_bias.grid import CELL, Grid, cells, grid
 from studies.rubric_position_bias.metrics import null_range, permutation_null, position_counts
 from studies.rubric_position_bias.pairs_logit import NO_FIT, PairsFit, fit_pairs
 from studies.rubric_position_bias.params import EFFORTS
-from studies.rubric_position_bias.position import balanced_scores, with_holm
+from studies.rubric_position_bias.position import NULL_DRAWS, balanced_scores, with_holm
 from studies.rubric_position_bias.shares_logit import Fit, fit_shares
-
-NULL_DRAWS = 2000
-"""Draws of the permutation null, at most: it gives a range, and a p-value that joins no large family."""
 
 POWER = 0.8
 
@@ -72,7 +69,9 @@ def logit_rows(
         ``lr``
             The likelihood-ratio test of the same fit. Its ``p`` is right only if items answer independently.
         ``sd_alpha_shares``, ``lr_shares``, ``gamma``, ``beta`` (condition "score s")
-            The paper's form, `shares_logit.fit_shares`; its ``lr_shares`` is the paper's test.
+            The paper's form, `shares_logit.fit_shares`; its ``lr_shares`` is the paper's test. The ``p`` of
+            ``sd_alpha_shares`` is of a Wald test robust to clusters, as that of ``sd_alpha``, and its
+            interval reaches down to 0 likewise.
 
         ``note`` says why a value is nan. A fit that has no finite maximum gives nan, never its last step.
 
@@ -123,14 +122,14 @@ def _pairs_rows(laid: Grid, rng: np.random.Generator, inference: Inference) -> I
 
 def sd_row(fit: PairsFit, inference: Inference) -> dict[str, Any]:
     """`PairsFit.sd_alpha` with its interval and the robust Wald test."""
-    p = fit.wald()[1]
     row = _row("sd_alpha", fit.sd_alpha, fit.sd_se, fit.n_clusters, inference, note=fit.note)
-    low = 0.0 if p > inference.alpha else max(row["ci_low"], 0.0)
-    return row | {
-        "ci_low": low if np.isfinite(row["ci_low"]) else np.nan,
-        "p": p,
-        "mde": _mde(fit, inference),
-    }
+    return _down_to_0(row, fit.wald()[1], inference) | {"mde": _mde(fit, inference)}
+
+
+def _down_to_0(row: dict[str, Any], p: float, inference: Inference) -> dict[str, Any]:
+    """An sd with its test: the interval reaches down to 0 unless the test rejects."""
+    low = max(row["ci_low"], 0.0) if p <= inference.alpha else 0.0
+    return row | {"ci_low": low if np.isfinite(row["ci_low"]) else np.nan, "p": p}
 
 
 def one_step_sd(fit: PairsFit, null: Array) -> Array:
@@ -185,7 +184,7 @@ def score_test(counts: Array, null: Array) -> tuple[float, float]:
 def _shares_rows(fit: Fit, n_clusters: int, inference: Inference) -> Iterator[dict[str, Any]]:
     note = "" if fit.converged else NO_FIT
     sd = _row("sd_alpha_shares", fit.sd_alpha, fit.sd_se, n_clusters, inference, note=note)
-    yield sd | {"ci_low": max(sd["ci_low"], 0.0) if np.isfinite(sd["ci_low"]) else np.nan}
+    yield _down_to_0(sd, fit.wald()[1], inference)
     yield _test_row("lr_shares", fit.lr, fit.p, note)
     yield _row("gamma", fit.gamma, fit.gamma_se, n_clusters, inference, note=note)
     for option, (value, error) in enumerate(zip(fit.beta, fit.beta_se, strict=True)):
@@ -253,15 +252,28 @@ def _noncentrality(df: int, n_clusters: int, alpha: float) -> float:
 class Spread:
     """A cell's sd of alpha, or a mean of several; ``moves`` is what each source adds to it, to first order.
 
-    ``p`` is of the robust Wald test, nan for a mean. ``paper`` is the row of the paper's form, which has an
-    estimate where answers are too clear-cut for ours; only a level of its own has one.
+    ``p`` is of the robust Wald test; of a mean, from ``null``: the `one_step_sd` of the cell itself, then of
+    draws without bias. ``paper`` is the row of the paper's form, which has an estimate where answers are too
+    clear-cut for ours; only a level of its own has one. ``cells`` are a mean's: how many cells it is over,
+    and how many were asked.
     """
 
     value: float
     moves: pd.Series
     p: float
+    null: Array
     row: Mapping[str, Any]
     paper: Mapping[str, Any] | None = None
+    cells: tuple[int, int] | None = None
+
+    @property
+    def over(self) -> dict[str, Any]:
+        """What a row says of a mean's cells."""
+        if self.cells is None:
+            return {}
+        used, asked = self.cells
+        lost = f"mean over {used} of {asked} cells: the others, the most biased maybe, have no finite fit"
+        return {"n_cells": used, "note": lost if used < asked else ""}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -280,13 +292,14 @@ class Levels:
         return all(spread.value > 0 for spread in (*self.alone.values(), *pairs))
 
 
-def arm_rows(judgements: pd.DataFrame, inference: Inference) -> pd.DataFrame:
+def arm_rows(judgements: pd.DataFrame, rng: np.random.Generator, inference: Inference) -> pd.DataFrame:
     """The size of the position prior under each prompt arm, beside the base prompt's.
 
     Parameters
     ----------
     judgements : DataFrame
         With ``judge``; of the setting ``score`` the strategy ``balanced`` is used.
+    rng : numpy.random.Generator
     inference : Inference
 
     Returns
@@ -296,7 +309,7 @@ def arm_rows(judgements: pd.DataFrame, inference: Inference) -> pd.DataFrame:
         (``scheme``):
 
         ``sd_alpha`` (condition "prose")
-            As in `logit_rows`, with the robust Wald test's ``p``, not corrected.
+            As in `logit_rows`, with its null range and the robust Wald test's ``p``, not corrected.
         ``sd_alpha_shares`` (condition "prose")
             The same in the paper's form, which the paper's numbers are of.
         ``sd_alpha_difference`` (condition "prose - base")
@@ -307,7 +320,11 @@ def arm_rows(judgements: pd.DataFrame, inference: Inference) -> pd.DataFrame:
         Differences and ratios are of the items (and criteria) that were answered under both arms, and their
         sizes count those; ``sd_alpha`` is of all items of its arm, so that it may differ otherwise. The two
         arms are paired by source. Rows of judge and data set "all" are of the mean over the judges and data
-        sets that have a fit under all arms, each counting once.
+        sets that have a fit under all arms, each counting once: ``n_cells`` of them, and ``note`` says where
+        others were asked under all arms and have none. The ``p`` of a mean sd, with its null range, is by
+        permutation: sources deal their scores anew to the orders, by one permutation for all judges, and the
+        mean of `one_step_sd` over cells is compared. Its interval, too, reaches down to 0 unless ``p``
+        rejects, and a ratio to it is nan.
 
     Notes
     -----
@@ -317,15 +334,21 @@ def arm_rows(judgements: pd.DataFrame, inference: Inference) -> pd.DataFrame:
     items of 12 sources: 0.01 with as many in the other arm; 0.02 with 6 items of 6 sources there (0.16, were
     each sd of all items of its arm). With one prior in both: 0.04 and 0.04.
     """
-    return _side_by_side(judgements, "scheme", lambda levels: "base" if "base" in levels else None, inference)
+    entropy = int(rng.integers(2**62))
+    return _side_by_side(
+        judgements, "scheme", lambda levels: "base" if "base" in levels else None, entropy, inference
+    )
 
 
-def temperature_rows(judgements: pd.DataFrame, inference: Inference) -> pd.DataFrame:
+def temperature_rows(
+    judgements: pd.DataFrame, rng: np.random.Generator, inference: Inference
+) -> pd.DataFrame:
     """The size of the position prior over temperature, and over reasoning effort where there is one.
 
     Parameters
     ----------
     judgements : DataFrame
+    rng : numpy.random.Generator
     inference : Inference
 
     Returns
@@ -334,9 +357,10 @@ def temperature_rows(judgements: pd.DataFrame, inference: Inference) -> pd.DataF
         As `arm_rows`, with the lowest temperature, or the lowest effort, as the base: conditions "0.6",
         "0.6 - 0", "low", "high - low".
     """
-    by_temperature = _side_by_side(judgements, "temperature", min, inference)
+    entropy = int(rng.integers(2**62))
+    by_temperature = _side_by_side(judgements, "temperature", min, entropy, inference)
     with_effort = judgements[judgements["effort"] != ""]
-    by_effort = _side_by_side(with_effort, "effort", _lowest_effort, inference)
+    by_effort = _side_by_side(with_effort, "effort", _lowest_effort, entropy, inference)
     return pd.concat([by_temperature, by_effort], ignore_index=True)
 
 
@@ -348,13 +372,15 @@ def _lowest_effort(levels: list[Any]) -> Any:
     return min(levels, key=EFFORTS.index)
 
 
-def _side_by_side(judgements: pd.DataFrame, axis: str, base: Base, inference: Inference) -> pd.DataFrame:
+def _side_by_side(
+    judgements: pd.DataFrame, axis: str, base: Base, entropy: int, inference: Inference
+) -> pd.DataFrame:
     by = [name for name in CELL if name != axis]
     found: list[tuple[dict[str, Any], Levels]] = []
     for names, cell in cells(balanced_scores(judgements, CELL), by):
         rows = {level[axis]: of_level for level, of_level in cells(cell, [axis])}
         if len(rows) > 1 and (lowest := base(list(rows))) is not None:
-            found.append((names, _levels(rows, lowest, inference)))
+            found.append((names, _levels(rows, lowest, entropy, inference)))
     return pd.DataFrame(
         [
             names | {axis: level} | row
@@ -364,14 +390,14 @@ def _side_by_side(judgements: pd.DataFrame, axis: str, base: Base, inference: In
     )
 
 
-def _levels(rows: dict[Any, pd.DataFrame], base: Any, inference: Inference) -> Levels:
-    alone = {level: _spread(one, inference) for level, one in rows.items()}
+def _levels(rows: dict[Any, pd.DataFrame], base: Any, entropy: int, inference: Inference) -> Levels:
+    alone = {level: _spread(one, entropy, inference) for level, one in rows.items()}
     beside = {}
     for level in rows:
         if level != base:
             kept = _on_common_items(rows[level], rows[base])
             own, lowest = (
-                alone[name] if len(few) == len(rows[name]) else _spread(few, inference)
+                alone[name] if len(few) == len(rows[name]) else _spread(few, entropy, inference)
                 for name, few in zip((level, base), kept, strict=True)
             )
             beside[level] = own, lowest
@@ -388,16 +414,36 @@ def _on_common_items(one: pd.DataFrame, other: pd.DataFrame) -> tuple[pd.DataFra
     return one[units[0].isin(both)], other[units[1].isin(both)]
 
 
-def _spread(rows: pd.DataFrame, inference: Inference) -> Spread:
+def _spread(rows: pd.DataFrame, entropy: int, inference: Inference) -> Spread:
     """nan without any row."""
     laid = grid(rows)
     fit = fit_pairs(laid)
+    null = _with_itself(fit, laid, _shared_draws(rows, entropy), inference)
     # Clusters are coded in the order in which they appear.
     heads = rows.drop_duplicates("cluster")
     sources = pd.Index(heads["dataset"].astype(str) + "/" + heads["cluster"].astype(str))
     moves = pd.Series(cluster_sums(fit.sd_influence, laid.clusters)[:, 0], index=sources)
     value = fit.sd_alpha if len(rows) else np.nan
-    return Spread(value, moves, fit.wald()[1], sd_row(fit, inference) | sizes_of(laid))
+    row = sd_row(fit, inference) | _null_ends(null, inference) | sizes_of(laid)
+    return Spread(value, moves, fit.wald()[1], null, row)
+
+
+def _shared_draws(rows: pd.DataFrame, entropy: int) -> np.random.Generator:
+    """The same for all judges and levels of a data set, so that a source's answers are dealt as one."""
+    return named_generator(entropy, "null", *rows["dataset"].astype(str).unique())
+
+
+def _with_itself(fit: PairsFit, laid: Grid, rng: np.random.Generator, inference: Inference) -> Array:
+    """`one_step_sd` of the cell, then of its draws without bias; (1 + draws,). nan without any row."""
+    if not len(laid.items):
+        return np.full(2, np.nan)
+    null = permutation_null(laid, rng, min(inference.permutations, NULL_DRAWS))
+    return one_step_sd(fit, np.vstack([position_counts(laid), null]))
+
+
+def _null_ends(null: Array, inference: Inference) -> dict[str, float]:
+    low, high = null_range(null[1:], inference)
+    return {"null_low": low, "null_high": high}
 
 
 def _paper(rows: pd.DataFrame, inference: Inference) -> dict[str, Any]:
@@ -415,35 +461,43 @@ def _means(
         rest = tuple((name, value) for name, value in names.items() if name not in ("judge", "dataset"))
         groups.setdefault(rest, []).append(levels)
     everywhere = {"judge": ALL, "dataset": ALL}
+    asked = {rest: _asked_under_all(group) for rest, group in groups.items() if len(group) > 1}
     return [
-        (everywhere | dict(rest), _mean_levels(whole, inference))
-        for rest, group in groups.items()
-        if len(group) > 1 and (whole := _asked_under_all(group))
+        (everywhere | dict(rest), _mean_levels(group, inference))
+        for rest, group in asked.items()
+        if any(levels.all_fitted() for levels in group)
     ]
 
 
 def _asked_under_all(group: list[Levels]) -> list[Levels]:
-    """The cells that have every level that any of them has, each with a fit, alone and beside the base."""
+    """The cells that have every level that any of them has."""
     every = {level for levels in group for level in levels.alone}
-    return [levels for levels in group if levels.alone.keys() == every and levels.all_fitted()]
+    return [levels for levels in group if levels.alone.keys() == every]
 
 
-def _mean_levels(whole: list[Levels], inference: Inference) -> Levels:
-    alone = {level: _mean([one.alone[level] for one in whole], inference) for level in whole[0].alone}
+def _mean_levels(asked: list[Levels], inference: Inference) -> Levels:
+    """Over the cells that have a fit under each level, alone and beside the base."""
+    whole = [levels for levels in asked if levels.all_fitted()]
+    over = len(whole), len(asked)
+    alone = {level: _mean([one.alone[level] for one in whole], over, inference) for level in whole[0].alone}
     beside = {}
     for level in whole[0].beside:
         own, base = zip(*(one.beside[level] for one in whole), strict=True)
-        beside[level] = _mean(own, inference), _mean(base, inference)
+        beside[level] = _mean(own, over, inference), _mean(base, over, inference)
     return Levels(alone, beside)
 
 
-def _mean(spreads: Sequence[Spread], inference: Inference) -> Spread:
+def _mean(spreads: Sequence[Spread], over: tuple[int, int], inference: Inference) -> Spread:
     """The mean of several cells; their sources may be the same ones."""
+    null = np.mean([one.null for one in spreads], axis=0)
+    p = permutation_p(float(null[0]), null[1:])
     value = float(np.mean([one.value for one in spreads]))
     moves = pd.concat([one.moves for one in spreads]).groupby(level=0, sort=False).sum() / len(spreads)
     counts = {name: sum(one.row[name] for one in spreads) for name in ("n_items", "n_trials", "n_unparsed")}
-    row = _row("sd_alpha", value, _error(moves), len(moves), inference)
-    return Spread(value, moves, np.nan, row | counts | {"n_clusters": len(moves)})
+    row = _down_to_0(_row("sd_alpha", value, _error(moves), len(moves), inference), p, inference)
+    row |= _null_ends(null, inference) | counts | {"n_clusters": len(moves)}
+    mean = Spread(value, moves, p, null, row, cells=over)
+    return replace(mean, row=row | mean.over)
 
 
 def _error(moves: pd.Series) -> float:
@@ -473,7 +527,7 @@ def _difference(condition: str, spread: Spread, base: Spread, inference: Inferen
     row = _row("sd_alpha_difference", value, error, len(moves), inference, condition, note)
     reach = _critical(len(moves), inference) + stats.norm.ppf(POWER)
     found = {"p": _p(value, error, len(moves)), "mde": np.nan if note else reach * error}
-    return row | _sizes(spread, base, moves) | found
+    return row | spread.over | _sizes(spread, base, moves) | found
 
 
 def _ratio(condition: str, spread: Spread, base: Spread, inference: Inference) -> dict[str, Any]:
@@ -483,13 +537,13 @@ def _ratio(condition: str, spread: Spread, base: Spread, inference: Inference) -
     sizes |= _sizes(spread, base, moves)
     if not np.isfinite(spread.value * base.value):
         return sizes | {"value": np.nan, "note": NO_FIT}
-    if base.p > inference.alpha or base.value == 0:
+    if not base.p <= inference.alpha or base.value == 0:
         return sizes | {"value": np.nan, "note": NO_PRIOR}
     with np.errstate(divide="ignore"):
         value, error = float(np.log(spread.value / base.value)), _error(moves)
     ends = np.exp(value + np.array([-1, 1]) * _critical(len(moves), inference) * error)
     found = {"value": np.exp(value), "ci_low": ends[0], "ci_high": ends[1]}
-    return sizes | found | {"p": _p(value, error, len(moves)), "note": ""}
+    return sizes | found | {"p": _p(value, error, len(moves)), "note": ""} | spread.over
 
 
 def _sizes(spread: Spread, base: Spread, moves: pd.Series) -> dict[str, int]:

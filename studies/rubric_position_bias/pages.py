@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -19,7 +20,7 @@ from shared.reporting.pages import (
     statuses,
     table,
 )
-from shared.reporting.tables import between, number, p_value, whole
+from shared.reporting.tables import NOT_AVAILABLE, between, number, p_value, whole
 from studies.rubric_position_bias import counterparts
 from studies.rubric_position_bias.captions import ABSENT, EXCLUDED, EXCLUDED_HERE, TEXTS
 
@@ -31,6 +32,7 @@ QUANTITY_NAMES: Mapping[str, str] = {
     "direction": "direction",
     "cramers_v": "Cramer's V",
     "printed_v": "V squared (the paper's formula)",
+    "printed_v_of_all": "V squared, of all that was asked (the paper's N)",
     "chi_square": "chi-square",
     "chi_square_null_ratio": "chi-square without bias, over its degrees of freedom",
     "cramers_v_above_null": "V above noise",
@@ -95,7 +97,8 @@ QUANTITY_NAMES: Mapping[str, str] = {
     "orders_needed": "orders needed",
     "orders_needed_score": "orders needed, by the shift of a score",
     "follows": "follows the reference",
-    "constant_share": "most frequent answer",
+    "constant_share": "most frequent score or place",
+    "answer_share": "most frequent answer by place",
     "ok_rate": "ok",
     "unparsed_rate": "unparsed",
     "truncated_rate": "truncated",
@@ -144,8 +147,9 @@ def page(name: str, rows: pd.DataFrame, profile: str, confidence: float) -> Iter
         told.append(f"Intervals are at {confidence:.0%} and resample whole {SOURCES}.")
     told += [_basis(rows, profile), in_common(rows, CELL, _LABELS)]
     yield " ".join(filter(None, told))
-    yield from _BLOCKS.get(name, _in_rows)(rows)
-    yield _notes(rows)
+    blocks = list(_BLOCKS.get(name, _in_rows)(rows))
+    yield from blocks
+    yield _notes(rows, "\n".join(blocks))
 
 
 def _basis(rows: pd.DataFrame, profile: str) -> str:
@@ -263,7 +267,7 @@ def _side_by_side(rows: pd.DataFrame, table_rows: pd.DataFrame, across: str, key
             line |= {ours: _counted(row), paper: _paper(row)}
         lows, highs = cell["null_low"].astype(float), cell["null_high"].astype(float)
         line |= {"without bias": between(lows.min(), highs.max())}
-        lines.append(line | _extras_of_cell(first) | sizes(first, SOURCES) | {"note": first["note"]})
+        lines.append(line | _extras_of_cell(first) | sizes(first, SOURCES) | {"note": _notes_of_cell(cell)})
     return table(lines)
 
 
@@ -273,15 +277,23 @@ def _titles(name: str, across: str) -> tuple[str, str]:
 
 
 def _counted(row: pd.Series) -> str:
-    """An estimate, with the number of choices where there is one."""
+    """An estimate, with the number of choices where there is one, and of resamples without it."""
     count = "" if pd.isna(row["count"]) else f" ({whole(row['count'])})"
-    return estimate(row) + count
+    lost = _whole_or_nothing(row, "undefined_resamples")
+    return estimate(row) + count + (f", {lost} undefined" if lost else "")
 
 
 def _extras_of_cell(row: pd.Series) -> dict[str, str]:
     """What is the same for all columns of a line."""
-    counts = {name: _whole_or_nothing(row, column) for name, column in _COUNTS.items() if name != "count"}
+    own = ("count", "undefined resamples")  # of each column
+    counts = {name: _whole_or_nothing(row, column) for name, column in _COUNTS.items() if name not in own}
     return {"calls": number(row["calls"]), **counts}
+
+
+def _notes_of_cell(cell: pd.DataFrame) -> str:
+    """What the notes of a line's columns say, each thing once; of values that are n/a first."""
+    told = dict.fromkeys(part for note in cell["note"] for part in note.split("; ") if part)
+    return "; ".join(sorted(told, key=lambda part: not part.startswith(NOT_AVAILABLE)))
 
 
 def _rows_with(rows: pd.DataFrame, table_rows: pd.DataFrame) -> str:
@@ -341,9 +353,11 @@ def _paper(row: pd.Series) -> str:
 # --- Notes ------------------------------------------------------------------------------------------
 
 
-def _notes(rows: pd.DataFrame) -> str:
-    """What a reader must know about the columns and marks that this table really has."""
+def _notes(rows: pd.DataFrame, shown: str) -> str:
+    """What a reader must know about the columns and marks that this table really has, and shows."""
     notes = ["`n/a`: undefined or not estimable, which is not 0."]
+    if re.search(r", \d+ undefined", shown):
+        notes.append("undefined: so many resamples gave no value, and are left out of the interval.")
     if (rows["published_id"] != "").any() or rows["paper_low"].notna().any():
         notes.append(
             "paper: what its text states, which is all that is known here: of the row's own judge; or of all "
@@ -351,7 +365,7 @@ def _notes(rows: pd.DataFrame) -> str:
         )
     if rows["null_low"].notna().any():
         notes.append("without bias: the central range if scores had nothing to do with the orders.")
-    if rows["mde"].notna().any():
+    if "| MDE " in shown:
         notes.append("MDE: the smallest effect that one uncorrected test would find four times in five.")
     if (rows["rater"] == "intended").any():
         notes.append(

@@ -81,17 +81,32 @@ class PairsFit:
             return float(np.sqrt(variance) / (len(self.alpha) * self.sd_alpha))
 
     def wald(self) -> tuple[float, float]:
-        """The robust Wald statistic of alpha = 0, and its p-value; nan, nan with too few clusters for one.
+        """`robust_wald` of alpha = 0; nan, nan without a fit."""
+        return robust_wald(self.alpha, self.cov, self.n_clusters) if self.converged else (np.nan, np.nan)
 
+
+def robust_wald(alpha: Array, cov: Array, n_clusters: int) -> tuple[float, float]:
+    """The Wald statistic of alpha = 0 with a covariance from so many clusters, and its p-value.
+
+    Parameters
+    ----------
+    alpha : ndarray, shape (n,)
+        Which sum to 0: df = n - 1.
+    cov : ndarray, shape (n, n)
+    n_clusters : int
+
+    Returns
+    -------
+    w, p : float
         Its reference is Hotelling's: W (C - df) / (df (C - 1)) is F on df and C - df degrees of freedom, for
-        C clusters.
-        """
-        spare = self.n_clusters - self.df
-        if not self.converged or spare < 1:
-            return np.nan, np.nan
-        w = float(self.alpha @ np.linalg.pinv(self.cov, rcond=1e-10, hermitian=True) @ self.alpha)
-        scaled = w * spare / (self.df * (self.n_clusters - 1))
-        return w, float(stats.f.sf(scaled, self.df, spare))
+        C clusters. nan, nan with too few clusters for one.
+    """
+    df = len(alpha) - 1
+    spare = n_clusters - df
+    if df < 1 or spare < 1 or not np.isfinite(cov).all():
+        return np.nan, np.nan
+    w = float(alpha @ np.linalg.pinv(cov, rcond=1e-10, hermitian=True) @ alpha)
+    return w, float(stats.f.sf(w * spare / (df * (n_clusters - 1)), df, spare))
 
 
 def fit_pairs(grid: Grid) -> PairsFit:

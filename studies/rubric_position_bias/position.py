@@ -6,7 +6,7 @@ the text and not the place chooses all places alike.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import combinations
@@ -19,7 +19,7 @@ from scipy import stats
 from shared.metrics.multiplicity import holm
 from shared.metrics.permutation import permutation_p
 from shared.metrics.resampling import Array, Estimate, Inference, named_generator, resample_weights
-from studies.rubric_position_bias.grid import CELL, Grid, cells, grid
+from studies.rubric_position_bias.grid import CELL, Grid, asked, cells, grid
 from studies.rubric_position_bias.metrics import (
     chi_square,
     cluster_counts,
@@ -33,13 +33,19 @@ from studies.rubric_position_bias.metrics import (
     shares,
     v_of_counts,
 )
+from studies.rubric_position_bias.orders import balanced
 
 NEEDED = ("item", "criterion", "cluster", "draw", "order", "score")
 """What is read of a judgement besides what names its cell."""
 
+NEEDS_ALL = "n/a: needs all balanced orders"
+
 SHARP, MOVING = 0.9, 1.1
 """Chi-square's null mean over its degrees of freedom: below the first it is conservative, above the second
 it rejects too often."""
+
+NULL_DRAWS = 2000
+"""Draws of a permutation null that gives a range, or a p-value that joins no large family, at most."""
 
 Weights = Callable[[int], Array]
 """`resample_weights` by number of clusters: one draw of resamples for all cells that have so many."""
@@ -100,6 +106,8 @@ def position_rows(
             test: V is above 0 by noise alone.
         ``printed_v``
             The paper's formula, its square.
+        ``printed_v_of_all``
+            The same with the paper's own N, items times orders, whether they could be parsed or not.
         ``chi_square``
             The paper's test, with the ``p`` of its own reference distribution.
         ``chi_square_null_ratio``
@@ -107,6 +115,10 @@ def position_rows(
 
         ``changed``, on ``cramers_v`` and ``chi_square``: whether the two tests differ at 1 - ``confidence``,
         and why. ``n_trials`` are the choices, N; ``n_unparsed`` the trials without one.
+
+        A cell that was asked under fewer than all balanced orders (`lacks_orders`) has nan everywhere, with a
+        ``note``, but for ``count`` and the permutation ``p``: over a part of the orders the places that are
+        chosen tell what the texts are worth too, and only a test that keeps each source's orders is exact.
     """
     entropy = int(rng.integers(2**62))
     weights = weights_of(entropy, inference)
@@ -114,7 +126,10 @@ def position_rows(
     for names, cell in cells(balanced_scores(judgements, by), by):
         generator = named_generator(entropy, "null", *map(str, names.values()))
         places = places_of(cell, generator, weights, inference)
-        rows += [names | found | places.sizes for found in _rows(places, inference)]
+        lacking = lacks_orders(places.grid)
+        for found in _rows(places, inference):
+            kept = () if found["quantity"] == "chi_square" else ("p",)
+            rows.append(names | (undefined(found, *kept) if lacking else found) | places.sizes)
     return with_holm(pd.DataFrame(rows), "cramers_v")
 
 
@@ -143,6 +158,9 @@ def size_rows(judgements: pd.DataFrame, rng: np.random.Generator, inference: Inf
             Of two sizes, resampled together; signed.
         ``lowest_v_share`` (condition "size n")
             Share of the resamples in which this size has the lowest V; no interval.
+
+        A size that was asked under fewer than all balanced orders has nan, with a ``note``, and so has what
+        is compared with it.
     """
     entropy = int(rng.integers(2**62))
     weights = weights_of(entropy, inference)
@@ -191,6 +209,24 @@ def weights_of(entropy: int, inference: Inference) -> Weights:
         return resample_weights(n_clusters, inference.resamples, generator)
 
     return weights
+
+
+def lacks_orders(laid: Grid) -> bool:
+    """Whether some item was asked under fewer than all balanced orders.
+
+    Then options do not stand equally often at every place, and counts by place tell of content too.
+    """
+    return laid.orders.shape[1] < len(balanced(laid.size)) or not bool(asked(laid.orders).all())
+
+
+def undefined(row: Mapping[str, Any], *kept: str, note: str = NEEDS_ALL) -> dict[str, Any]:
+    """A row without its numbers, but for its count, for ``kept`` and for what names it."""
+    lost = _NUMBERS - set(kept)
+    words = {"note": note} | ({"changed": ""} if "changed" in row else {})
+    return {name: np.nan if name in lost else value for name, value in row.items()} | words
+
+
+_NUMBERS = {"value", "ci_low", "ci_high", "null_low", "null_high", "p", "mde"}
 
 
 def balanced_scores(judgements: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
@@ -255,10 +291,20 @@ def _rows(places: Places, inference: Inference) -> Iterator[dict[str, Any]]:
     changed = difference_of_tests(chi_p, exact_p, ratio, size, inference.alpha)
     mde = detectable_v(counts.sum(), size, ratio, inference.alpha)
     yield _row("cramers_v", v_of_counts, places, inference) | {"p": exact_p, "mde": mde, "changed": changed}
-    yield _row("printed_v", _printed, places, inference)
+    printed = _row("printed_v", _printed, places, inference)
+    yield printed
+    yield _of_all(printed, places)
     low, high = null_range(chi_square(places.null), inference)
     yield _plain("chi_square", chi2) | {"p": chi_p, "null_low": low, "null_high": high, "changed": changed}
     yield _plain("chi_square_null_ratio", ratio)
+
+
+def _of_all(printed: dict[str, Any], places: Places) -> dict[str, Any]:
+    """`printed_v` over all trials asked instead of all choices."""
+    answered, lost = places.sizes["n_trials"], places.sizes["n_unparsed"]
+    share = answered / (answered + lost)
+    scaled = {name: value * share for name, value in printed.items() if name in _NUMBERS}
+    return printed | scaled | {"quantity": "printed_v_of_all"}
 
 
 def _row(
@@ -318,7 +364,9 @@ def _size_rows(
     for names, rows in cells(ordered, ["size"]):
         size = names["size"]
         found[size] = places_of(rows, named_generator(*key, str(size)), weights, inference)
-        yield from ({"size": size} | row for row in _one_size(size, found[size], inference))
+        lacking = lacks_orders(found[size].grid)
+        for row in _one_size(size, found[size], inference):
+            yield {"size": size} | (undefined(row, "p") if lacking else row)
     yield from _differences(found, inference)
     yield from _lowest(found)
 
@@ -346,15 +394,14 @@ def _differences(found: dict[int, Places], inference: Inference) -> Iterator[dic
         sums, totals = np.hstack([one.counts, other.counts]), np.hstack([one.totals, other.totals])
         change = interval(difference, sums, totals, inference, (-1.0, 1.0))
         row = _estimate("cramers_v_difference", change, f"size {large} - size {small}")
-        yield row | {"n_clusters": len(sums)}
+        lacking = lacks_orders(one.grid) or lacks_orders(other.grid)
+        yield (undefined(row) if lacking else row) | {"n_clusters": len(sums)}
 
 
 def _lowest(found: dict[int, Places]) -> Iterator[dict[str, Any]]:
     v = np.stack([v_of_counts(places.totals) for places in found.values()])
-    lowest = v.argmin(axis=0)
-    for row, (size, places) in enumerate(found.items()):
-        share = float(np.mean(lowest == row)) if lowest.size else np.nan
-        yield _plain("lowest_v_share", share, f"size {size}") | {
-            "size": size,
-            "n_clusters": len(places.counts),
-        }
+    lowest, lacking = v.argmin(axis=0), any(lacks_orders(places.grid) for places in found.values())
+    for number, (size, places) in enumerate(found.items()):
+        share = float(np.mean(lowest == number)) if lowest.size else np.nan
+        row = _plain("lowest_v_share", share, f"size {size}")
+        yield (undefined(row) if lacking else row) | {"size": size, "n_clusters": len(places.counts)}

@@ -12,28 +12,25 @@ from matplotlib.lines import Line2D
 from shared.frames import rows_of
 from shared.reporting.drawing import Key, gate_keys, judge_keys, legend, marker_of
 from shared.reporting.figures import GREY
-from shared.reporting.tables import number, p_value
-from studies.rubric_position_bias.drawing import (
+from shared.reporting.panels import (
     SMALL,
     absent,
     categories,
     cut_key,
-    dataset_name,
-    datasets_of,
     finite,
     judges_of,
     limits,
     lying_mark,
-    main_design,
     marks,
     name_panel,
-    names_below,
     null_key,
     paper_column,
     paper_keys,
     say_below,
     sheet,
 )
+from shared.reporting.tables import number, p_value
+from studies.rubric_position_bias.drawing import dataset_name, datasets_of, main_design, names_below
 
 POSITION = "Which places of the list a judge chooses"
 JOINED = 3

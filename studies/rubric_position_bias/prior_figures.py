@@ -12,21 +12,16 @@ from matplotlib.lines import Line2D
 
 from shared.reporting.drawing import Key, gate_keys, judge_keys, legend
 from shared.reporting.figures import GREY, INK
-from studies.rubric_position_bias.drawing import (
-    ALL,
+from shared.reporting.panels import (
     MEAN,
     absent,
     categories,
     cut_key,
-    dataset_name,
-    datasets_of,
     judges_of,
     least_gate,
     limits,
-    main_design,
     marks,
     name_panel,
-    names_below,
     on_the_undefined,
     paper_column,
     paper_keys,
@@ -34,7 +29,9 @@ from studies.rubric_position_bias.drawing import (
     sheet,
     width_of,
 )
+from studies.rubric_position_bias.drawing import dataset_name, datasets_of, main_design, names_below
 from studies.rubric_position_bias.params import EFFORTS, SCHEMES
+from studies.rubric_position_bias.results import ALL
 
 ARMS = "The position prior under each prompt"
 TEMPERATURE = "The position prior over temperature and reasoning effort"

@@ -5,8 +5,9 @@ In the setting ``score`` a criterion's score options are listed in the trial's o
 ``scale``. What does not depend on these orders stands before them and is marked as shared, so that an engine
 computes it once for all of an item's orders.
 
-No prompt names the scores outside the options ("from 1 to 5"): that would be a second order, the same in
-every trial.
+No prompt but one names the scores outside the options ("from 1 to 5"): that would be a second order, the same
+in every trial. ``anchor`` does: to name the lowest and the highest score as fixed points is what that arm is,
+and so its list is not the only order that the judge sees.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -15,6 +15,7 @@ from statsmodels.stats.proportion import proportion_confint
 from shared.metrics.resampling import Array, Estimate, Inference, named_generator, ratio
 from studies.rubric_position_bias.agreement import comparisons
 from studies.rubric_position_bias.grid import Codes
+from studies.rubric_position_bias.position import NEEDS_ALL, lacks_orders
 from studies.rubric_position_bias.strategies import (
     CELL,
     SideBySide,
@@ -25,7 +26,7 @@ from studies.rubric_position_bias.strategies import (
 )
 
 SPLITS = 20
-"""Random splits of an item's orders, over which a floor is averaged."""
+"""Random splits of an item's orders, over which the floor of halves is averaged."""
 
 DIGITS = 9
 """Means that agree to so many decimals are ties: the order of additions must not rank candidates."""
@@ -33,6 +34,7 @@ DIGITS = 9
 QUANTITIES = ("kendall_tau", "top1_change_low", "top1_change_high")
 
 BOUNDS = ((-1.0, 1.0), (0.0, 1.0), (0.0, 1.0))
+DIFFERENCE_BOUNDS = ((-2.0, 2.0), (-1.0, 1.0), (-1.0, 1.0))
 
 
 # --- Contests ---------------------------------------------------------------------------------------
@@ -173,17 +175,14 @@ def _best(scores: Array, among: Contests) -> npt.NDArray[np.bool_]:
     return np.asarray(scores == np.repeat(best, sizes, axis=-1))
 
 
-def random_split(
-    scores: Array, sizes: tuple[int, int], rng: np.random.Generator, splits: int = SPLITS
-) -> tuple[Array, Array]:
-    """Mean scores over some of an item's orders, and over some others.
+def random_halves(scores: Array, rng: np.random.Generator, splits: int = SPLITS) -> tuple[Array, Array]:
+    """Mean scores over half of an item's orders, and over as many others.
 
     Parameters
     ----------
     scores : ndarray, shape (n, K)
-    sizes : (int, int)
-        Over how many orders each mean is, K at most together; which ones is drawn for each item.
     rng : numpy.random.Generator
+        Which orders are in a half is drawn for each item; of an odd K one is in none.
     splits : int
 
     Returns
@@ -193,21 +192,60 @@ def random_split(
     """
     drawn = rng.random((splits, *scores.shape)).argsort(axis=-1)
     shuffled = np.take_along_axis(np.broadcast_to(scores, drawn.shape), drawn, axis=-1)
-    one, other = sizes
-    return mean_parsed(shuffled[..., :one]), mean_parsed(shuffled[..., one : one + other])
+    half = scores.shape[-1] // 2
+    return mean_parsed(shuffled[..., :half]), mean_parsed(shuffled[..., half : 2 * half])
+
+
+def by_order(cell: SideBySide) -> Array:
+    """The score of every item under each balanced order.
+
+    Parameters
+    ----------
+    cell : SideBySide
+        With the strategy ``balanced``.
+
+    Returns
+    -------
+    ndarray, shape (orders, n)
+        All items of a row were shown the same order; nan where an item was not asked under it, or its answer
+        gives no score.
+    """
+    laid = cell.grids["balanced"]
+    powers = 10 ** np.arange(laid.size, dtype=np.int64)
+    found, orders = np.unique(laid.orders @ powers, return_inverse=True)
+    scores = np.full((len(found), len(cell.items)), np.nan)
+    items = np.broadcast_to(cell.places["balanced"][:, None], laid.scores.shape)
+    scores[orders.reshape(items.shape), items] = laid.scores
+    return scores[found > 0]  # 0: no such trial
 
 
 # --- Rows -------------------------------------------------------------------------------------------
 
 
+HALVES, ONE = "halves of balanced", "one of balanced - balanced"
+"""The floors: how far rankings differ if the orders that make them are any."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Compared:
-    """Two rankings of a cell's contests: cluster sums of `_columns`, and all resamples' means (1 + R, 3)."""
+    """Two rankings of a cell's contests, or a difference of two such comparisons.
+
+    Attributes
+    ----------
+    condition : str
+    k : int
+    strategies : tuple of str
+    columns : ndarray, shape (contests, 5)
+        From `_columns`: weight and value of tau, weight and values of the bounds of changes.
+    sums : ndarray, shape (clusters, 5)
+    means : ndarray, shape (1 + resamples, 3)
+        Of tau and both bounds, in the sample and in each resample.
+    """
 
     condition: str
     k: int
     strategies: tuple[str, ...]
-    n_items: int
+    columns: Array
     sums: Array
     means: Array
 
@@ -238,33 +276,43 @@ def ranking_rows(
         ``contest`` is ``prompt`` or, where a candidate has several criteria, also ``prompt and criterion``.
         ``condition``:
 
-        * ``balanced - fixed``, ``balanced - random``: the strategies' means over ``k`` orders;
+        * ``balanced - fixed``, ``balanced - random``: the strategies' means over ``k`` orders, the most that
+          both have;
         * ``halves of balanced``: two disjoint random halves of each item's balanced orders;
-        * ``one of balanced - the others``: one random balanced order and the mean over the others, which is
-          the floor of a Fixed that is asked once;
-        * ``balanced - fixed over halves``, ``balanced - fixed over one``: the difference to these floors, in
-          the same resamples: what the fixed order adds to the choice of any orders.
+        * ``one of balanced - balanced``: one balanced order, the same for all candidates, and the mean over
+          all of them; averaged over all orders. This is the floor of a Fixed that is asked once; nan, with a
+          ``note``, where not all balanced orders were asked (`lacks_orders`);
+        * ``balanced - fixed over one``, or above temperature 0 ``balanced - fixed over halves``: what the
+          canonical order adds to the choice of any order, contest by contest, where both have a tau or a best
+          candidate. Its ``top1_change_low`` is ours with ties broken for agreement less the floor's with ties
+          broken against it, ``top1_change_high`` the other way: the truth lies between, however ties break.
 
         ``n_contests`` enter a share; ``n_undefined`` of them have no tau, since a ranking has nothing but
-        ties (over floors: on average over `SPLITS` splits).
+        ties (over floors: on average over orders or splits).
 
     Notes
     -----
-    Halves of n orders each are noisier than means over 2n, so that their floor is an upper one for
-    strategies that ask 2n. An item's halves are its own: they are drawn anew for each candidate.
+    If the canonical order is an order like any other, exchanging it for another balanced one changes nothing
+    in distribution, so that the mean of ``over one`` is 0: the floor has the same candidates under one order
+    in common, and the same mean over all orders, the canonical one among them. Halves of n orders each are
+    noisier than means over 2n, so that their floor is an upper one for strategies that ask 2n; an item's
+    halves are its own, as the orders of Random are.
     """
     weights = resamples(rng, inference)
     entropy = int(rng.integers(2**62))
     rows: list[dict[str, Any]] = []
     for names, cell in side_by_side(judgements, by, fewest=2):
         generator = named_generator(entropy, *map(str, names.values()))
-        vectors = _vectors(cell, generator)
-        for contest, among in _contest_kinds(cell) if vectors else ():
+        kinds = list(_contest_kinds(cell))
+        vectors = _vectors(cell, generator) if kinds else []
+        for contest, among in kinds:
             drawn = weights(names["dataset"], cell.n_clusters)
-            compared = [_compared(*vector, among, drawn) for vector in vectors]
-            head = {**names, "contest": contest}
-            rows += [row for found in compared for row in _rows(found, head, cell, inference)]
-            rows += list(_excess_rows(compared, head, inference))
+            found = [_compared(*vector, among, drawn) for vector in vectors]
+            head = {**names, "contest": contest, "n_items": len(among.items)}
+            rows += [row for one in found for row in _rows(one, head, cell, inference, BOUNDS)]
+            rows += list(_lacking_rows(cell, head))
+            for excess in _excess(cell, found, among, drawn):
+                rows += list(_rows(excess, head, cell, inference, DIFFERENCE_BOUNDS))
     return pd.DataFrame(rows)
 
 
@@ -278,23 +326,34 @@ def _contest_kinds(cell: SideBySide) -> Iterator[tuple[str, Contests]]:
         yield "prompt and criterion", each
 
 
-def _vectors(
-    cell: SideBySide, rng: np.random.Generator
-) -> list[tuple[str, int, tuple[str, ...], Array, Array]]:
-    """What is compared: its condition, number of orders and strategies, and two score vectors."""
-    k = cell.matched_k
-    found: list[tuple[str, int, tuple[str, ...], Array, Array]] = []
-    for pair in comparisons(cell, k):
+Vectors = tuple[str, int, tuple[str, ...], Array, Array]
+"""What is compared: its condition, number of orders and strategies, and two score vectors (..., n)."""
+
+
+def _vectors(cell: SideBySide, rng: np.random.Generator) -> list[Vectors]:
+    found: list[Vectors] = []
+    for pair, k in comparisons(cell).items():
         one, other = (cell.means(strategy, k)[None] for strategy in pair)
         found.append((" - ".join(pair), k, pair, one, other))
-    if "balanced" in cell.grids and k > 1:
-        scores = cell.scores("balanced", k)
-        found.append((HALVES, k // 2, ("balanced",), *random_split(scores, (k // 2, k // 2), rng)))
-        found.append((ONE, 1, ("balanced",), *random_split(scores, (1, k - 1), rng)))
+    own = ("balanced",)
+    k = cell.common_k(*own) if "balanced" in cell.grids else 1
+    if k > 1:
+        found.append((HALVES, k // 2, own, *random_halves(cell.scores("balanced", k), rng)))
+    if k > 1 and not _lacks_orders(cell):
+        every = by_order(cell)
+        found.append((ONE, 1, own, every, np.broadcast_to(cell.means("balanced", k), every.shape)))
     return found
 
 
-HALVES, ONE = "halves of balanced", "one of balanced - the others"
+def _lacks_orders(cell: SideBySide) -> bool:
+    return lacks_orders(cell.grids["balanced"])
+
+
+def _lacking_rows(cell: SideBySide, head: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Of the floor that takes all balanced orders, where they were not asked."""
+    if "balanced" in cell.grids and _lacks_orders(cell):
+        for quantity in QUANTITIES:
+            yield {"quantity": quantity, **head, "condition": ONE, "k": 1, "value": np.nan, "note": NEEDS_ALL}
 
 
 def _compared(
@@ -307,12 +366,22 @@ def _compared(
     weights: Array,
 ) -> Compared:
     columns = _columns(among.means(x), among.means(y), among)
+    return _averaged(condition, k, strategies, columns, among, weights)
+
+
+def _averaged(
+    condition: str,
+    k: int,
+    strategies: tuple[str, ...],
+    columns: Array,
+    among: Contests,
+    weights: Array,
+) -> Compared:
     sums = np.zeros((len(weights), columns.shape[1]))
     np.add.at(sums, among.clusters, columns)
     totals = weights.T @ sums
-    return Compared(
-        condition, k, strategies, len(among.items), sums, ratio(totals[:, [1, 3, 4]], totals[:, [0, 2, 2]])
-    )
+    means = ratio(totals[:, [1, 3, 4]], totals[:, [0, 2, 2]])
+    return Compared(condition, k, strategies, columns, sums, means)
 
 
 def _columns(x: Array, y: Array, among: Contests) -> Array:
@@ -324,34 +393,31 @@ def _columns(x: Array, y: Array, among: Contests) -> Array:
 
 
 def _rows(
-    found: Compared, head: dict[str, Any], cell: SideBySide, inference: Inference
+    found: Compared,
+    head: dict[str, Any],
+    cell: SideBySide,
+    inference: Inference,
+    bounds: Sequence[tuple[float, float]],
 ) -> Iterator[dict[str, Any]]:
     with_tau, _, with_best, _, _ = found.sums.sum(axis=0)
+    k = cell.common_k(*found.strategies)  # floors take all orders, whatever a mean is over
     for place, quantity in enumerate(QUANTITIES):
-        draws = found.means[:, place]
-        interval = estimate(draws, found.n_clusters, BOUNDS[place], inference)
-        if quantity != "kendall_tau":
+        interval = estimate(found.means[:, place], found.n_clusters, bounds[place], inference)
+        if bounds[place] == (0.0, 1.0):
             interval = _at_least_wilson(interval, inference)
         yield {
-            **_estimated(quantity, found, head, interval),
+            "quantity": quantity,
+            **head,
+            "condition": found.condition,
+            "k": found.k,
+            "value": interval.value,
+            "ci_low": interval.low,
+            "ci_high": interval.high,
+            "n_clusters": interval.n_clusters,
             "n_contests": with_best,
             "n_undefined": with_best - with_tau,
-            "n_unparsed": cell.n_unparsed(*found.strategies),
+            "n_unparsed": cell.n_unparsed(k, *found.strategies),
         }
-
-
-def _estimated(quantity: str, found: Compared, head: dict[str, Any], interval: Estimate) -> dict[str, Any]:
-    return {
-        "quantity": quantity,
-        **head,
-        "condition": found.condition,
-        "k": found.k,
-        "value": interval.value,
-        "ci_low": interval.low,
-        "ci_high": interval.high,
-        "n_items": found.n_items,
-        "n_clusters": interval.n_clusters,
-    }
 
 
 def _at_least_wilson(found: Estimate, inference: Inference) -> Estimate:
@@ -363,18 +429,38 @@ def _at_least_wilson(found: Estimate, inference: Inference) -> Estimate:
     return Estimate(found.value, min(float(low), found.low), max(float(high), found.high), n)
 
 
-def _excess_rows(
-    compared: Sequence[Compared], head: dict[str, Any], inference: Inference
-) -> Iterator[dict[str, Any]]:
-    """What the fixed order does beyond each floor."""
+def _excess(
+    cell: SideBySide, compared: Sequence[Compared], among: Contests, weights: Array
+) -> Iterator[Compared]:
+    """What the fixed order does beyond its floor: one answer beyond one order, several beyond halves."""
     by_condition = {found.condition: found for found in compared}
     ours = by_condition.get("balanced - fixed")
-    for floor, name in ((HALVES, "halves"), (ONE, "one")):
-        if ours is None or floor not in by_condition:
-            continue
-        differences = ours.means - by_condition[floor].means
-        over = replace(ours, condition=f"balanced - fixed over {name}", means=differences)
-        for place, quantity in enumerate(QUANTITIES):
-            reach = BOUNDS[place][1] - BOUNDS[place][0]
-            interval = estimate(differences[:, place], ours.n_clusters, (-reach, reach), inference)
-            yield _estimated(quantity, over, head, interval)
+    if ours is None:
+        return
+    floor, name = (ONE, "one") if cell.stands_for_any_k("fixed") else (HALVES, "halves")
+    if floor in by_condition:
+        columns = excess_columns(ours.columns, by_condition[floor].columns)
+        condition = f"{ours.condition} over {name}"
+        yield _averaged(condition, ours.k, ours.strategies, columns, among, weights)
+
+
+def excess_columns(ours: Array, floor: Array) -> Array:
+    """A comparison less its floor, contest by contest, where both are defined.
+
+    Parameters
+    ----------
+    ours, floor : ndarray, shape (contests, 5)
+        (has tau, tau, has best, low, high); of a floor averaged over splits, in which a contest that is
+        undefined counts 0 throughout.
+
+    Returns
+    -------
+    ndarray, shape (contests, 5)
+        The same: weights 0 or 1, and differences. The low bound of a difference takes the floor's high one,
+        and the high bound its low one: with ours in [a, b] and the floor in [c, d], b - d is no bound.
+    """
+    both_tau, both_best = ((ours[:, place] > 0) & (floor[:, place] > 0) for place in (0, 2))
+    tau = ours[:, 1] - ratio(floor[:, 1], floor[:, 0])
+    low, high = ours[:, 3] - ratio(floor[:, 4], floor[:, 2]), ours[:, 4] - ratio(floor[:, 3], floor[:, 2])
+    parts = (both_tau, np.where(both_tau, tau, 0.0), both_best)
+    return np.stack([*parts, *(np.where(both_best, end, 0.0) for end in (low, high))], axis=-1).astype(float)

@@ -12,16 +12,14 @@ from matplotlib.patches import Patch
 from shared.frames import rows_of
 from shared.reporting.drawing import NOISE, Key, gate_keys, hatch, ink, judge_keys, legend, marker_of
 from shared.reporting.figures import GREY, INK
-from shared.reporting.tables import NOT_AVAILABLE
-from studies.rubric_position_bias.drawing import (
+from shared.reporting.panels import (
     absent,
     categories,
-    contexts_of,
     finite,
     judges_of,
     marks,
     name_panel,
-    names_below,
+    on_the_undefined,
     paper_column,
     paper_keys,
     say_below,
@@ -29,6 +27,8 @@ from studies.rubric_position_bias.drawing import (
     slot,
     width_of,
 )
+from shared.reporting.tables import NOT_AVAILABLE
+from studies.rubric_position_bias.drawing import contexts_of, names_below
 from studies.rubric_position_bias.ranking import HALVES, ONE
 
 TITLE = "Do rankings change with the order of the options?"
@@ -36,7 +36,7 @@ TITLE = "Do rankings change with the order of the options?"
 CONDITIONS: Mapping[str, str] = {
     "balanced - fixed": "Balanced\nand Fixed",
     "balanced - random": "Balanced\nand Random",
-    ONE: "floor:\none order\nand the rest",
+    ONE: "floor:\none order\nand all",
     HALVES: "floor:\ntwo halves\nof Balanced",
 }
 """What is compared, and how the axis calls it; floors stand on a light ground."""
@@ -79,7 +79,8 @@ def draw_ranking(rows: pd.DataFrame) -> Figure:
         line[1].set_ylabel("share of prompts whose\nbest candidate changes", fontsize=8)
         name_panel(line[0], name.replace("\n", ", "))
     legend(figure, [*judge_keys(judges), _box_key(), *paper_keys(rows, judges), *gate_keys(rows)])
-    say_below(figure, "Any two sets of orders rank differently by chance: read the others beside the floors.")
+    told = "Any two sets of orders rank differently by chance: read the others beside the floors."
+    say_below(figure, "\n".join([told, *on_the_undefined(rows)]))
     return figure
 
 

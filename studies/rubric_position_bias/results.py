@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -9,6 +10,7 @@ import pandas as pd
 
 from shared.frames import rows_of
 from shared.reporting import tables
+from shared.reporting.pages import plain
 from shared.reporting.results import ENDING, Study, finished
 from studies.rubric_position_bias import counterparts
 from studies.rubric_position_bias.gate import gate_rows
@@ -30,12 +32,13 @@ TEXTS = (
 MAIN: Mapping[str, Any] = {"scheme": "base", "size": 5, "temperature": 0.0, "effort": ""}
 """The paper's main design: five options, its own prompt, temperature 0."""
 
-USUAL_SCALE = "12345"
-
-WORST_FIRST = ("failed", "too few to tell", "passed")
+WORST_FIRST = ("failed", "too few to tell", "not asked", "passed")
 
 GATE = ("judge", "setting", "dataset", "scheme", "size", "temperature", "effort", "scale")
-"""What has a gate of its own; a row that does not say one of them has that of the main design."""
+"""What has a gate of its own."""
+
+OVER_SIZES = ("lowest_v_share",)
+"""What compares all rubric sizes of a cell, though a row names one."""
 
 
 def main_design(judgements: pd.DataFrame) -> pd.DataFrame:
@@ -80,16 +83,40 @@ def finisher(study: Study, gates: Gates) -> Callable[[str, pd.DataFrame], pd.Dat
 
 
 def _gate_of(row: dict[str, Any], gates: Gates) -> str:
-    """The verdict of a row's cell; of a row about several judges or data sets the worst; nothing for none."""
+    """The verdict on the cell that a row is about; the worst where it is about several, nothing for none."""
     own = {name: row[name] for name in GATE if not (pd.isna(row[name]) or row[name] in ("", ALL))}
     if not own.keys() - {"size"}:
         return ""
-    usual = {"scale": USUAL_SCALE} if own.get("setting") == "criteria" else {}
-    wanted = {"setting": "score", **MAIN, "scale": "", **usual, **own}
-    if "judge" in own and "dataset" in own:
-        return gates.get(tuple(wanted[name] for name in GATE), "not asked")
-    found = {verdict for cell, verdict in gates.items() if _is_of(cell, wanted)}
-    return next((verdict for verdict in WORST_FIRST if verdict in found), "not asked")
+    found = {verdict for wanted in _cells_of(row, own) for verdict in _found(wanted, gates)}
+    return next(verdict for verdict in WORST_FIRST if verdict in found)
+
+
+def _cells_of(row: dict[str, Any], own: dict[str, Any]) -> list[dict[str, Any]]:
+    """What names the cell, or both that a difference or ratio is of; what is not named is every one asked.
+
+    A row without an effort is about none, and one without a setting about single criteria.
+    """
+    cell = {"setting": "score", "effort": "", **own}
+    if cell["setting"] == "score":
+        cell["scale"] = ""
+    if row["quantity"] in OVER_SIZES:
+        return [{name: value for name, value in cell.items() if name != "size"}]
+    ends = re.split(" [-/] ", str(row["condition"]))
+    if len(ends) != 2:
+        return [cell]
+    if all(end.startswith("size ") for end in ends):
+        return [cell | {"size": float(end.removeprefix("size "))} for end in ends]
+    for name in ("scheme", "temperature", "effort"):
+        if name in own and plain(own[name]) == ends[0]:
+            return [cell, cell | {name: type(own[name])(ends[1])}]
+    return [cell]
+
+
+def _found(wanted: Mapping[str, Any], gates: Gates) -> list[str]:
+    """The verdicts on all cells with these names."""
+    if wanted.keys() >= set(GATE):
+        return [gates.get(tuple(wanted[name] for name in GATE), "not asked")]
+    return [verdict for cell, verdict in gates.items() if _is_of(cell, wanted)] or ["not asked"]
 
 
 def _is_of(cell: tuple[Any, ...], wanted: Mapping[str, Any]) -> bool:
@@ -107,6 +134,7 @@ def _names(row: dict[str, Any]) -> dict[str, Any]:
         "size",
         "temperature",
         "effort",
+        "scale",
         "k",
     )
     return {name: row[name] for name in names}

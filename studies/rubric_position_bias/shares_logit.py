@@ -10,6 +10,7 @@ from scipy import stats
 
 from shared.metrics.resampling import Array
 from studies.rubric_position_bias.grid import Codes, Grid
+from studies.rubric_position_bias.pairs_logit import robust_wald
 
 SMOOTHING = 0.5
 """Added to the count of each score among an item's other answers, so that its log share is finite."""
@@ -37,6 +38,8 @@ class Fit:
         Likelihood-ratio test of alpha = 0.
     sd_alpha, sd_se : float
         Population standard deviation of ``alpha`` over places, and its standard error (delta method).
+    n_clusters : int
+        That took part.
     converged : bool
         Whether there is a finite, single maximum.
     """
@@ -54,7 +57,12 @@ class Fit:
     p: float
     sd_alpha: float
     sd_se: float
+    n_clusters: int
     converged: bool
+
+    def wald(self) -> tuple[float, float]:
+        """`pairs_logit.robust_wald` of alpha = 0: unlike ``p``, it does not take items for independent."""
+        return robust_wald(self.alpha, self.cov, self.n_clusters) if self.converged else (np.nan, np.nan)
 
 
 def fit_shares(grid: Grid) -> Fit:
@@ -294,6 +302,7 @@ def _fit(choices: Choices, full: _At, null: _At, cov: Array) -> Fit:
         p=float(stats.chi2.sf(lr, choices.size - 1)),
         sd_alpha=sd,
         sd_se=sd_se,
+        n_clusters=len(np.unique(choices.clusters)),
         converged=True,
     )
 
@@ -314,5 +323,6 @@ def _nothing(size: int) -> Fit:
         p=nan,
         sd_alpha=nan,
         sd_se=nan,
+        n_clusters=0,
         converged=False,
     )

@@ -68,12 +68,16 @@ class SideBySide:
 
     @property
     def matched_k(self) -> int:
-        """The number of orders at which the strategies are compared: the most that all of them have.
+        """`common_k` of all strategies of the cell."""
+        return self.common_k(*self.grids)
+
+    def common_k(self, *strategies: str) -> int:
+        """The number of orders at which these strategies are compared: the most that all of them have.
 
         Fixed with a single draw takes no part: a deterministic engine would give its answer to every repeat,
-        so that it stands for any number of them.
+        so that it stands for any number of them. 1 for it alone.
         """
-        several = [self._draws(name) for name in self.grids if not self._stands_for_any_k(name)]
+        several = [self._draws(name) for name in strategies if not self.stands_for_any_k(name)]
         return min(several, default=1)
 
     def scores(self, strategy: str, k: int) -> Array:
@@ -90,7 +94,7 @@ class SideBySide:
             nan where an answer gives none, and throughout for an item that was not asked under all k orders.
             Of shape (n, 1) for Fixed with a single draw, which stands for any k.
         """
-        width = 1 if self._stands_for_any_k(strategy) else k
+        width = 1 if self.stands_for_any_k(strategy) else k
         aligned = np.full((len(self.items), width), np.nan)
         if width <= self._draws(strategy):
             first = self.grids[strategy].first(width)
@@ -102,15 +106,16 @@ class SideBySide:
         """The mean of each item's scores over the strategy's first k orders; nan where it has none."""
         return mean_parsed(self.scores(strategy, k))
 
-    def n_unparsed(self, *strategies: str) -> int:
-        """How many of these strategies' answers give no score."""
-        return sum(self.grids[name].n_unparsed for name in strategies)
+    def n_unparsed(self, k: int, *strategies: str) -> int:
+        """How many of the answers to these strategies' first k orders give no score."""
+        return sum(self.grids[name].first(k).n_unparsed for name in strategies)
+
+    def stands_for_any_k(self, strategy: str) -> bool:
+        """Whether the strategy is one answer, which a deterministic engine would repeat."""
+        return strategy == "fixed" and self._draws(strategy) == 1
 
     def _draws(self, strategy: str) -> int:
         return int(self.grids[strategy].scores.shape[1])
-
-    def _stands_for_any_k(self, strategy: str) -> bool:
-        return strategy == "fixed" and self._draws(strategy) == 1
 
 
 def side_by_side(

@@ -26,9 +26,13 @@ from studies.rubric_position_bias.logit import arm_rows, logit_rows, temperature
 from studies.rubric_position_bias.params import Section
 from studies.rubric_position_bias.position import position_rows, size_rows
 from studies.rubric_position_bias.ranking import ranking_rows
-from studies.rubric_position_bias.results import finisher, gates_of, main_design, verdicts
+from studies.rubric_position_bias.results import MAIN, finisher, gates_of, main_design, verdicts
+from studies.rubric_position_bias.strategies import CELL
 
 FOLDER = Path("paper_tables/rubric_position_bias")
+
+COMPARED_SIZES = (MAIN["size"], 9)
+"""Numbers of options at which strategies differ: of two and three the balanced orders are all there are."""
 
 
 def all_tables(study: Study, params: Section) -> Iterator[tuple[str, pd.DataFrame]]:
@@ -45,31 +49,50 @@ def all_tables(study: Study, params: Section) -> Iterator[tuple[str, pd.DataFram
 def _estimates(study: Study, params: Section) -> Iterator[tuple[str, pd.DataFrame]]:
     """The paper's results 1 to 9, then what goes beyond it."""
     every, main, inference = study.judgements, main_design(study.judgements), study.inference
-    agreement = agreement_rows(main, study.rng("agreement"), inference)
+    compared = strategies_compared(every)
+    agreement = agreement_rows(compared, study.rng("agreement"), inference)
     yield "position", position_rows(main, study.rng("position"), inference)
     yield "rubric_size", size_rows(every, study.rng("rubric_size"), inference)
     by_place = criteria_rows(main, study.rng("criterion_order"), inference)
     yield "criterion_order", by_place.assign(setting="criteria")
-    yield "agreement", pd.concat([agreement, _of_several(claim_rows(agreement))], ignore_index=True)
-    yield "gain", gain_rows(main, study.rng("gain"), inference)
-    yield "k_curve", k_curve_rows(main, study.rng("k_curve"), inference)
-    yield "ranking", ranking_rows(main, study.rng("ranking"), inference)
+    parts = [agreement, _of_several(claim_rows(agreement)), _by_criterion(study, main)]
+    yield "agreement", pd.concat(parts, ignore_index=True)
+    yield "gain", gain_rows(compared, study.rng("gain"), inference)
+    yield "k_curve", k_curve_rows(compared, study.rng("k_curve"), inference)
+    yield "ranking", ranking_rows(compared, study.rng("ranking"), inference)
     yield "logit", logit_rows(main, study.rng("logit"), inference)
-    yield "prompt_arms", arm_rows(every, inference)
+    yield "prompt_arms", arm_rows(every, study.rng("prompt_arms"), inference)
     yield "temperature", _by_temperature(study)
     yield "first_token", first_token_rows(main, study.rng("first_token"), inference)
     yield "calibration", calibration_rows(main, study.rng("calibration"), inference, params.calibration)
     yield "budget", budget_rows(main, study.rng("budget"), inference, params.budget)
 
 
+def strategies_compared(judgements: pd.DataFrame) -> pd.DataFrame:
+    """The judgements in which strategies are compared: the main design, and the same of nine options."""
+    chosen = judgements["size"].isin(COMPARED_SIZES) | (judgements["setting"] == "criteria")
+    for name in ("scheme", "temperature", "effort"):
+        chosen &= judgements[name] == MAIN[name]
+    return judgements[chosen]
+
+
+def _by_criterion(study: Study, main: pd.DataFrame) -> pd.DataFrame:
+    """Agreement of each of several criteria in one prompt, where the rows above pool them."""
+    several = main[main["setting"] == "criteria"]
+    return agreement_rows(several, study.rng("agreement", "criterion"), study.inference, (*CELL, "criterion"))
+
+
 def _by_temperature(study: Study) -> pd.DataFrame:
-    """sd(alpha) over temperatures and efforts; beside it, of the same cells, the paper's chi-square and r."""
-    found = temperature_rows(study.judgements, study.inference)
+    """sd(alpha) over temperatures and efforts; beside it, of the same cells, the paper's chi-square and r.
+
+    r is of Balanced and of Fixed, which above temperature 0 is asked as often, and the difference.
+    """
+    found = temperature_rows(study.judgements, study.rng("temperature"), study.inference)
     if found.empty:
         return found
     rows = study.judgements
     base = rows[(rows["setting"] == "score") & (rows["scheme"] == "base") & (rows["size"] == 5)]
-    base = base[base["strategy"] == "balanced"]
+    base = base[base["strategy"].isin(["balanced", "fixed"])]
     places = position_rows(base, study.rng("temperature", "position"), study.inference)
     agreement = agreement_rows(base, study.rng("temperature", "agreement"), study.inference)
     chi_square = places[places["quantity"].isin(["chi_square", "cramers_v"])].drop(columns="p_holm")

@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[2]
     [
         ("", []),
         ("One. Two? Three!", ["One.", "Two?", "Three!"]),
-        ("Dr. Voss paid 3.50 euros, i.e. too much. She left.", ["Dr. Voss paid 3.50 euros, i.e. too much.", "She left."]),
+        ("Dr. Voss paid 3.50, i.e. a lot. She left.", ["Dr. Voss paid 3.50, i.e. a lot.", "She left."]),
         ("no capital and no stop", ["no capital and no stop"]),
     ],
 )  # fmt: skip

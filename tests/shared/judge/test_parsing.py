@@ -18,6 +18,7 @@ from shared.judge.parsing import (
     parse_rationale,
     parse_score,
     parse_scores,
+    parse_texts,
     parse_verdict,
     status_before_reading,
 )
@@ -954,6 +955,57 @@ def test_how_an_answer_without_a_record_ended():
 def test_candidates_that_read_the_same_are_refused():
     with pytest.raises(ValueError, match="reads the same"):
         evidence(RECORD, "stop", "Cedar", "cedar")
+
+
+# --- several texts ---
+
+KEYS = ("criteria", "Key point")
+SAID = {"criteria": " Dates\nit. ", "key_point": "九点。"}
+
+
+def test_texts_are_those_that_were_asked_for_as_they_were_written():
+    more = json.dumps(SAID | {"verdict": "Cedar"})
+    for text in (json.dumps(SAID), more, f"```json\n{more}\n```", f"<think>Hm.</think>{more}"):
+        parsed = parse_texts(text, "stop", KEYS)
+        assert parsed == Parsed("ok", fields={"criteria": SAID["criteria"], "Key point": SAID["key_point"]})
+
+
+@pytest.mark.parametrize("key", ["Key point", "KEY-POINT", "key_point", "ｋｅｙ point"])
+def test_the_key_of_a_text_has_one_spelling(key):
+    assert parse_texts(json.dumps({key: "x"}), "stop", ("Key point",)).fields == {"Key point": "x"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        json.dumps({"criteria": "Dates it."}),
+        json.dumps(SAID | {"key_point": " \u200b"}),
+        json.dumps(SAID | {"key_point": ["九点。"]}),
+        json.dumps(SAID | {"key_point": None}),
+        json.dumps([SAID]),
+        json.dumps(SAID)[:-1],
+        '{"criteria": "a", "Criteria": "b", "key_point": "c"}',
+        '{"criteria": "half a pair: \\ud83d", "key_point": "c"}',
+        "criteria: Dates it.\nKey point: nine.",
+        "",
+    ],
+)
+def test_what_lacks_a_text_has_none(text):
+    assert parse_texts(text, "stop", KEYS) == Parsed("unparsed")
+
+
+def test_how_an_answer_without_its_texts_ended():
+    assert parse_texts(json.dumps(SAID), "length", KEYS).status == "truncated"
+    assert parse_texts(json.dumps(SAID), "error", KEYS).status == "failed"
+    assert parse_texts("I'm sorry, but I can't assess it.", "stop", KEYS).status == "refused"
+
+
+def test_texts_that_are_called_the_same_are_refused():
+    with pytest.raises(ValueError, match="reads the same"):
+        parse_texts(json.dumps(SAID), "stop", ("key point", "Key_Point"))
+
+
+# --- rationales, and how an answer ended ---
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 from shared.reporting import index
 from shared.reporting.figures import Caption, save, style
 from shared.reporting.index import UnlistedError
-from shared.reporting.tables import COLUMNS, write
+from shared.reporting.tables import COLUMNS, read, write
 
 
 @pytest.fixture
@@ -54,6 +54,33 @@ def test_a_table_without_rows_is_listed_as_such(results):
     index.main()
     (line,) = [line for line in index.INDEX.read_text().splitlines() if "spans" in line]
     assert "no rows" in line
+
+
+@pytest.mark.parametrize(
+    ("judge", "mark", "items", "sources", "judges", "n"),
+    [
+        ("small", "abc", 5, 3, "small (abc)", "5 items of 3 sources"),
+        ("rules", "", 12, 12, "rules", "12 items of 12 sources"),  # no engine, and so no fingerprint
+        ("small", "abc", None, 12, "small (abc)", "12 sources"),
+        (None, "", 119, None, "", "119 items"),  # about no judge
+        ("all", "", 8, 4, "", "8 items of 4 sources"),  # a mean over judges
+        ("", "", None, None, "", ""),  # arithmetic
+    ],
+)
+def test_what_is_not_there_is_not_told(results, judge, mark, items, sources, judges, n):
+    row = {"judge": judge, "n_items": items, "n_clusters": sources, "profile": "smoke", "fingerprint": mark}
+    rest = [name for name in row if name not in COLUMNS]
+    path = index.TABLES / "a_study" / "one.csv"
+    write(path, pd.DataFrame([row]).reindex(columns=[*COLUMNS, *rest]), ["Page."])
+    assert index.basis(path) == {"profile": "smoke", "judges": judges, "n": n}
+    assert "nan" not in index.page(["a_study"]) and "()" not in index.page(["a_study"])
+
+
+def test_a_mean_over_judges_is_none_of_them(results):
+    path = index.TABLES / "a_study" / "table_02_blind.csv"
+    rows = read(path)
+    write(path, pd.concat([rows, rows.tail(1).assign(judge="all", fingerprint="")]), ["Page."])
+    assert index.basis(path)["judges"] == "small (abc), large (def)"
 
 
 def test_a_table_of_another_form_is_named(results):

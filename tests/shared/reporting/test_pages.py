@@ -15,7 +15,16 @@ def rows(**columns):
 
 @pytest.mark.parametrize(
     ("value", "printed"),
-    [("lock", "lock"), ("", ""), (5, "5"), (5.0, "5"), (0.25, "0.25"), (math.nan, ""), (None, ""), (np.int64(3), "3")],
+    [
+        ("lock", "lock"),
+        ("", ""),
+        (5, "5"),
+        (5.0, "5"),
+        (0.25, "0.25"),
+        (math.nan, ""),
+        (None, ""),
+        (np.int64(3), "3"),
+    ],
 )
 def test_a_name_has_no_zeros_that_say_nothing(value, printed):
     assert plain(value) == printed
@@ -37,7 +46,14 @@ def test_names_differ_or_are_in_common_and_never_both():
 def test_an_estimate_and_its_sizes():
     [row] = [
         pd.Series(
-            {"value": 0.5, "ci_low": 0.25, "ci_high": 0.75, "n_items": 4.0, "n_clusters": 2.0, "n_unparsed": math.nan}
+            {
+                "value": 0.5,
+                "ci_low": 0.25,
+                "ci_high": 0.75,
+                "n_items": 4.0,
+                "n_clusters": 2.0,
+                "n_unparsed": math.nan,
+            }
         )
     ]
     assert estimate(row) == "0.500 [0.250, 0.750]"

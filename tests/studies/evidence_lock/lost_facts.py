@@ -29,7 +29,9 @@ def telling(*facts: str) -> str:
     return " ".join(f"It names {fact} here." for fact in facts)
 
 
-def items_of(n: int, better: tuple[str, ...] = ("alpha", "beta"), worse: tuple[str, ...] = ("gamma", "delta")):
+def items_of(
+    n: int, better: tuple[str, ...] = ("alpha", "beta"), worse: tuple[str, ...] = ("gamma", "delta")
+):
     """Pairs of answers on facts; the label is 1, 2, 1, ... Every second item shares its question."""
     rows = []
     for place in range(n):
@@ -91,7 +93,16 @@ def judged(
         "fingerprint": "0123456789ab",
         **more,
     }
-    told = ("scheme", "inspection", "decision", "record_chars", "wording", "naming", "temperature", "replicate")
+    told = (
+        "scheme",
+        "inspection",
+        "decision",
+        "record_chars",
+        "wording",
+        "naming",
+        "temperature",
+        "replicate",
+    )
     return {**row, "trial": "|".join(str(row[name]) for name in ("item", *told))}
 
 

@@ -4,11 +4,12 @@ On each item, under each scheme, the judge is one of three, drawn once:
 
 * with probability ``flip`` it follows the place in the decision, with ``through`` the place in the record: it
   picks the first shown with probability ``first``, in every trial of the item alike;
-* otherwise it is stable, and on a strict label right with the probability that makes its agreement ``agree`` in
-  either order; on a label that is a tie it ties with probability ``ties``, else takes a candidate at random.
+* otherwise it is stable, and on a strict label right with the probability that makes its agreement ``agree``
+  in either order; on a label that is a tie it ties with probability ``ties``, else it takes a candidate at
+  random.
 
-Where the record is shown in the order in which it was written both places are one, so that the rate of changed
-verdicts is ``flip`` + ``through``.
+Where the record is shown in the order in which it was written both places are one, so that the rate of
+changed verdicts is ``flip`` + ``through``.
 """
 
 from __future__ import annotations
@@ -112,8 +113,8 @@ def planted(
     crossed : bool
         Of the schemes that can be crossed, the four combinations of orders instead of two.
     record_chars, wordings, temperatures : sequence
-        Trials have every combination; a scheme without a record has the cap 0 alone. An item's verdict differs
-        between them by ``noise`` alone.
+        Trials have every combination; a scheme without a record has the cap 0 alone. An item's verdict
+        differs between them by ``noise`` alone.
     replicates : int
         At temperatures above 0; at 0 there is one.
 
@@ -230,18 +231,17 @@ def _of_cell(
         parser=1,
     )
     told = [
-        "scheme",
-        "inspection",
-        "decision",
-        "record_chars",
-        "wording",
-        "naming",
-        "temperature",
-        "replicate",
+        names["scheme"],
+        inspection,
+        decision,
+        record_chars,
+        wording,
+        names["naming"],
+        temperature,
+        replicate,
     ]
-    tail = "|".join(str(rows[name].iloc[0]) for name in told) if len(rows) else ""
-    end = f"|{names['writer']}" if names["writer"] else ""
-    return rows.assign(trial=rows["item"] + f"|{tail}{end}")
+    tail = "|".join(map(str, [*told, *([names["writer"]] if names["writer"] else [])]))
+    return rows.assign(trial=rows["item"] + f"|{tail}")
 
 
 def _with_failures(rows: pd.DataFrame, share: float, rng: np.random.Generator) -> pd.DataFrame:

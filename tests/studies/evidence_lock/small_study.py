@@ -21,6 +21,8 @@ from studies.evidence_lock.protocols import Protocols
 from studies.evidence_lock.transcripts import Asked
 from tests.shared.judge.scripted import completion
 
+Script = Callable[[Request], str | Completion]
+
 MARK = "0123456789ab"
 FOUR = ["standard", "structured", "lock", "pointwise_lock"]
 APART = ["lock_with_source", "conversation", "reread"]
@@ -50,13 +52,13 @@ def items() -> pd.DataFrame:
         {"item": "embedded/train", "cluster": "embedded/1", "context": "When does it leave, and where?"},
         {"item": "embedded/boat", "cluster": "embedded/2", "context": "And the boat?"},
     ]
-    labels = ["1", "tie"]
-    return pd.DataFrame([{**row, **about, **pair, **told, "label": label} for row, label in zip(rows, labels, strict=True)])
+    return pd.DataFrame(rows).assign(**about, **pair, **told, label=["1", "tie"])
 
 
 def first_shown(request: Request) -> str:
     """Whatever the schema asks for; the verdict is the answer that stands first in it."""
-    return json.dumps({name: _written(name, form) for name, form in (request.schema or {})["properties"].items()})
+    asked = (request.schema or {})["properties"]
+    return json.dumps({name: _written(name, form) for name, form in asked.items()})
 
 
 def _written(name: str, form: dict[str, Any]) -> Any:
@@ -68,13 +70,17 @@ def _written(name: str, form: dict[str, Any]) -> Any:
 
 
 def play(
-    trials: pd.DataFrame, script: Callable[[Request], str | Completion] = first_shown, params: Section = PARAMS
+    trials: pd.DataFrame,
+    script: Callable[[Request], str | Completion] = first_shown,
+    params: Section = PARAMS,
 ) -> pd.DataFrame:
     """The responses of a scripted judge to trials, as the stage ``judge`` writes them."""
     rows: list[dict[str, Any]] = []
     for trial in with_texts(trials, items()):
 
-        async def ask(step: str, request: Request, lock: str | None = None, of: str = trial.trial) -> Response:
+        async def ask(
+            step: str, request: Request, lock: str | None = None, of: str = trial.trial
+        ) -> Response:
             said = script(request)
             done = completion(said) if isinstance(said, str) else said
             key = request_key(MARK, request)
@@ -87,7 +93,7 @@ def play(
     return pd.DataFrame(rows, columns=SCHEMA.names)
 
 
-def asked(script: Callable[[Request], str | Completion] = first_shown, params: Section = PARAMS) -> Asked:
+def asked(script: Script = first_shown, params: Section = PARAMS) -> Asked:
     """Trials, and what a scripted judge says to each."""
     texts = items()
     trials = own(design(texts, params, seed=1))

@@ -29,6 +29,8 @@ ARMS: Any = [
     {"schemes": ["structured", "lock"], "naming": "letters"},
 ]
 """Params of the sets; an arm's trials that another has too are there once."""
+PLANTED = {"agree": 0.7, "flip": 0.1, "through": 0.1, "noise": 0.2, "unparsed": 0.05}
+SOME: Any = [{"schemes": ["structured", "lock"]}]
 
 
 def items() -> pd.DataFrame:
@@ -42,15 +44,23 @@ def items() -> pd.DataFrame:
 
 
 def judgements() -> pd.DataFrame:
-    """Of two judges; one answer in twenty is lost, and one record in three names a winner."""
+    """Of a judge with all arms on one data set and few on another, which a second judge has too.
+
+    One answer in twenty is lost, and one record in three names a winner.
+    """
     rng = np.random.default_rng(3)
     pairs = items().drop(columns=["context", "answer_1", "answer_2", "reason", "told", "n_raters"])
     frames = []
-    for judge, other in (JUDGES, JUDGES[::-1]):
-        told: Any = {"judge": judge, "agree": 0.7, "flip": 0.1, "through": 0.1, "noise": 0.2, "unparsed": 0.05}
-        arms = [*ARMS, {"schemes": ["other_record"], "writer": other}]
-        of_judge = pd.concat([planted(pairs, rng, **told, **arm) for arm in arms])
-        frames.append(of_judge.drop_duplicates("trial"))
+    for judge, other, dataset, arms in (
+        (*JUDGES, "embedded", ARMS),
+        (*JUDGES, "lfqa", SOME),
+        (*JUDGES[::-1], "lfqa", SOME),
+    ):
+        told: Any = {"judge": judge, **PLANTED}
+        of_set = pairs[pairs["dataset"] == dataset]
+        asked = [*arms, {"schemes": ["other_record"], "writer": other}]
+        made = pd.concat([planted(of_set, rng, **told, **arm) for arm in asked])
+        frames.append(made.drop_duplicates("trial"))
     found = pd.concat(frames, ignore_index=True)
     written = ~found["scheme"].isin(["standard", "pointwise_lock"])
     named = np.where(written, rng.choice(["1", "2", "none"], len(found)), "")

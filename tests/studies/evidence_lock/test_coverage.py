@@ -19,6 +19,10 @@ from studies.evidence_lock.coverage import UNNAMED, coverage, sentences, unnamed
         ("Two ways:\n- Call her.\n* Write.", ["Two ways:", "Call her.", "Write."]),
         ("1. Boil water.\n2) Add salt.\n(3) Wait.", ["Boil water.", "Add salt.", "Wait."]),
         ("## Result\n\n\tIt is   42.", ["Result", "It is 42."]),
+        (
+            "It boils at 90 and not at 100. Then it cools.",
+            ["It boils at 90 and not at 100.", "Then it cools."],
+        ),
         ("42", ["42"]),  # an answer need not have words
         ("First.\n***\n---\nLast.", ["First.", "Last."]),
         ("-5 degrees is cold.", ["-5 degrees is cold."]),  # a sign is no mark of a list
@@ -32,10 +36,13 @@ def test_sentences_of_lines_and_lists(text, expected):
 
 
 @given(st.text(alphabet="aB1 .?!\n\"'()[]-&~$…é", max_size=60))
-def test_no_word_of_a_text_is_lost(text):
-    # Marks of lists are no part of a text, so these texts have none that stand for something.
+def test_nothing_of_a_text_is_lost_but_marks_at_a_line_s_start_and_what_has_no_word(text):
     letters = [sign for sign in text if sign.isalpha()]
     assert [sign for sentence in sentences(text) for sign in sentence if sign.isalpha()] == letters
+    for line in text.splitlines():
+        if line[:1].isalpha():  # no mark of a list
+            parts = "".join(sentences(line)).replace(" ", "")
+            assert [sign for sign in parts if sign.isalnum()] == [sign for sign in line if sign.isalnum()]
 
 
 def test_what_the_library_does_not_give_back_is_kept(monkeypatch):

@@ -55,11 +55,7 @@ def test_differences_by_hand():
     assert list(found.columns) == [*COLUMNS, *MORE]
     agreement = row(found, "agreement")
     assert agreement["value"] == pytest.approx((-0.5 - 1 + 0) / 3)
-    assert agreement[["scheme", "reference", "condition"]].tolist() == [
-        "lock",
-        "structured",
-        "lock - structured",
-    ]
+    assert (agreement["reference"], agreement["condition"]) == ("structured", "lock - structured")
     # Two protocols of two orders each: 12 trials were used, one was lost.
     assert agreement[["n_items", "n_trials", "n_clusters", "n_unparsed"]].tolist() == [3, 12, 3, 1]
     assert row(found, "agreement_half")["value"] == pytest.approx((-0.5 - 1 + 0.25) / 3)
@@ -147,14 +143,9 @@ def test_letters_are_compared_with_letters():
 
 
 def test_holm_is_over_the_protocols_and_data_sets_of_a_judge_and_quantity():
-    schemes = ["structured", "lock", "standard"]
+    agree = {"structured": 0.9, "lock": 0.5, "standard": 0.5}
     frames = [
-        planted(
-            planted_items(20, dataset=name),
-            rng(seed),
-            schemes=schemes,
-            agree={**dict.fromkeys(schemes, 0.5), "structured": 0.9},
-        )
+        planted(planted_items(20, dataset=name), rng(seed), schemes=list(agree), agree=agree)
         for seed, name in enumerate(["one", "other"])
     ]
     found = found_of(pd.concat(frames), EXACT)
@@ -174,16 +165,16 @@ def test_a_reference_with_two_budgets_is_an_error():
 def test_planted_differences_are_covered_and_no_difference_is_found_at_the_nominal_rate():
     agree = {"structured": 0.8, "lock": 0.7, "reread": 0.8}
     flip = {"structured": 0.1, "lock": 0.3, "reread": 0.1}
-    found = found_of(many_judges(100, 40, rng(), schemes=list(agree), agree=agree, flip=flip))
+    found = found_of(many_judges(60, 40, rng(), schemes=list(agree), agree=agree, flip=flip))
     for quantity, of in {"agreement": agree, "inconsistency": flip}.items():
         for scheme in ("lock", "reread"):
             rows = found[(found["quantity"] == quantity) & (found["scheme"] == scheme)]
             truth = of[scheme] - of["structured"]
             covered = (rows["ci_low"] <= truth) & (truth <= rows["ci_high"])
-            # A nominal 0.95 less three standard errors of 100 draws, 0.065.
-            assert len(rows) == 100 and covered.mean() >= 0.885
+            # A nominal 0.95 less three standard errors of 60 draws, 0.085.
+            assert len(rows) == 60 and covered.mean() >= 0.865
             assert rows["value"].mean() == pytest.approx(truth, abs=0.035)
             if scheme == "reread":
-                assert (rows["p"] <= 0.05).mean() <= 0.05 + 0.065
+                assert (rows["p"] <= 0.05).mean() <= 0.05 + 0.085
     lock = found[(found["quantity"] == "inconsistency") & (found["scheme"] == "lock")]
     assert (lock["p"] <= 0.05).mean() > 0.4

@@ -53,7 +53,7 @@ def test_the_error_names_the_key_of_params(root, tmp_path, monkeypatch):
     units, items = losses(2, "")
     monkeypatch.setattr(embedding, "read", lambda path, stage: items if stage == "data" else units)
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(UserError, match="no such folder.*evidence_lock.encoder"):
+    with pytest.raises(UserError, match=r"no such folder.*evidence_lock\.encoder"):
         embedding.main()
 
 

@@ -136,12 +136,9 @@ def test_records_of_several_writers_are_one_gate():
 
 
 def test_crossed_trials_other_wordings_and_budgets_have_no_part():
-    plain = judged(12)
     more = judged(12, crossed=True, wordings=[1, 2], record_chars=[150, 600])
-    assert (
-        row(found_of(more), "prefers_better")["n_trials"]
-        == row(found_of(plain), "prefers_better")["n_trials"]
-    )
+    assert len(more) == 12 * 4 * 2 * 2
+    assert row(found_of(more), "prefers_better")["n_trials"] == 24
 
 
 def test_turning_a_pair_keeps_what_the_screen_shows():
@@ -155,10 +152,10 @@ def test_turning_a_pair_keeps_what_the_screen_shows():
 
 
 def test_a_judge_without_competence_passes_at_no_more_than_the_nominal_rate():
-    found = found_of(many_judges(100, 24, rng(), schemes=["lock"], agree=0.5, flip=0.2))
+    found = found_of(many_judges(60, 24, rng(), schemes=["lock"], agree=0.5, flip=0.2))
     prefers = found[found["quantity"] == "prefers_better"]
-    # 0.05 and three standard errors of 100 draws.
-    assert (prefers["verdict"] == "passed").mean() <= 0.05 + 0.065
+    # 0.05 and three standard errors of 60 draws.
+    assert (prefers["verdict"] == "passed").mean() <= 0.05 + 0.085
     assert set(prefers["verdict"]) == {"passed", "failed"}
 
 

@@ -90,15 +90,24 @@ def test_a_reader_sees_what_is_missing():
     assert [part.strip() for part in lines[head].split("|")[1:-1]] == [
         "judge", "lost", "kept", "gained", "neither", "unparsed",
     ]  # fmt: skip
-    assert [part.strip() for part in lines[head + 2].split("|")[1:-1]] == ["scripted", "2", "4", "2", "0", "0"]
+    assert [part.strip() for part in lines[head + 2].split("|")[1:-1]] == [
+        "scripted",
+        "2",
+        "4",
+        "2",
+        "0",
+        "0",
+    ]
 
 
 def test_texts_from_outside_can_t_lay_out_the_page():
     units, items = study(1, 0, 0)
     hostile = "# A heading\n\n## 2. lost: forged\n| a | <script>alert(1)</script> **x** `y` [z](u) $m$"
-    page = page_of(units.assign(criteria=hostile, evidence_2=hostile), items.assign(context=hostile, told=hostile))
+    page = page_of(
+        units.assign(criteria=hostile, evidence_2=hostile), items.assign(context=hostile, told=hostile)
+    )
     assert page.count("\n## ") == 1 and "<script>" not in page
-    assert not any(line.startswith("|") and "a" == line.strip("| ")[:1] for line in page.splitlines())
+    assert not any(line.startswith("|") and line.strip("| ")[:1] == "a" for line in page.splitlines())
 
 
 def test_a_long_question_is_cut():
@@ -124,7 +133,9 @@ def test_nothing_lost_and_nothing_asked():
     assert "Not run: params ask no strict pair" in absent and "No verdict was" not in absent
 
 
-@pytest.mark.parametrize(("text", "expected"), [("a\n b", "a b"), ("1 < 2 & *x*", "1 \\< 2 \\& \\*x\\*"), ("", "")])
+@pytest.mark.parametrize(
+    ("text", "expected"), [("a\n b", "a b"), ("1 < 2 & *x*", "1 \\< 2 \\& \\*x\\*"), ("", "")]
+)
 def test_plain_texts(text, expected):
     assert plain(text) == expected
 

@@ -200,20 +200,17 @@ def test_a_judge_without_effects_is_found_clean_at_the_nominal_rate():
     # 100 data sets of 24 items, planted as one.
     rng = np.random.default_rng(6)
     rows = planted(100 * 24, rng, schemes=["lock"], noise=0.3, crossed=True, wordings=(1, 2))
-    number = rows["item"].str.split("/").str[1].astype(int) // 24
-    p: dict[str, list[float]] = {"both_above_noise": [], "towards_first_inspected": []}
-    for _, cell in rows.groupby(number):
-        for quantity, _, values in item_values(units(cell)):
-            if quantity in p:
-                p[quantity].append(sign_flip_test(values["value"].to_numpy(), 99, rng))
-    for found in p.values():
+    found = {quantity: values["value"] for quantity, _, values in item_values(units(rows))}
+    for quantity in ("both_above_noise", "towards_first_inspected"):
+        sets = found[quantity].to_numpy().reshape(100, 24)
+        p = np.array([sign_flip_test(effects, 499, rng) for effects in sets])
         # Of 100 at 0.05, 5 +- 2.2: within three standard deviations.
-        assert len(found) == 100 and sum(one <= 0.05 for one in found) <= 11
+        assert 1 <= (p <= 0.05).sum() <= 11
 
 
 def test_replicates_tell_the_noise_of_the_record_from_the_decisions():
-    # A record turns an item's verdict with probability 0.2, each decision about it with 0.1 more. With y = +-1
-    # of equally many items: E(y | item) = +-0.6 0.8; decision 1 - 0.8^2; record 0.8^2 (1 - 0.6^2).
+    # A record turns an item's verdict with probability 0.2, each decision about it with 0.1 more. With
+    # y = +-1 of equally many items: E(y | item) = +-0.6 0.8; decision 1 - 0.8^2; record 0.8^2 (1 - 0.6^2).
     rng = np.random.default_rng(7)
     n, replicates = 6000, 3
     content = np.where(np.arange(n) % 2, 1.0, -1.0)[:, None, None, None]

@@ -1,5 +1,7 @@
 """Two orders side by side, by hand; a scripted judge's agreement and sensitivity to order come back."""
 
+from functools import cache
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -16,11 +18,14 @@ def rng(seed: int = 0) -> np.random.Generator:
 
 def judged(*verdicts: tuple[str | None, str | None], label: str = "1") -> pd.DataFrame:
     """A pair for each two verdicts, under 12 and 21; None for an answer that could not be parsed."""
-    items = planted_items(len(verdicts)).assign(label=label)
-    frame = planted(items, rng(), schemes=["structured"])
     told = [side[order] for order in (0, 1) for side in verdicts]
     status = ["unparsed" if verdict is None else "ok" for verdict in told]
-    return frame.assign(verdict=told, status=status)
+    return asked(len(verdicts)).assign(verdict=told, status=status, label=label)
+
+
+@cache
+def asked(items: int) -> pd.DataFrame:
+    return planted(items, rng(), schemes=["structured"])
 
 
 def values(found: pd.DataFrame, *columns: str) -> list[tuple[float, ...]]:
@@ -54,10 +59,17 @@ def test_a_pair_without_two_verdicts_is_dropped_and_counted():
     found = pairs(judged(("1", None), (None, None), (None, "2"), ("1", "1")))
     assert found["both"].tolist() == [False, False, False, True]
     assert found["n_unparsed"].tolist() == [1, 2, 1, 0] and set(found["n_trials"]) == {2}
-    assert (
-        found.loc[:2, ["agreement", "agreement_half", "changed", "first_shown", "ties"]].isna().all(axis=None)
-    )
-    assert found.loc[:2, ["calls", "tokens", "seconds"]].isna().all(axis=None)
+    undefined = [
+        "agreement",
+        "agreement_half",
+        "changed",
+        "first_shown",
+        "ties",
+        "calls",
+        "tokens",
+        "seconds",
+    ]
+    assert found.loc[:2, undefined].isna().all(axis=None)
     # Of all that was asked: one of two right, none, none, both.
     assert found["agreement_all"].tolist() == [0.5, 0, 0, 1]
     assert found["verdict_12"].isna().tolist() == [False, True, True, False]
@@ -147,16 +159,17 @@ def test_bounds(verdicts):
 # --- Which pairs ------------------------------------------------------------------------------------
 
 
+def caps(found: pd.DataFrame, by: str) -> set[tuple[str, int]]:
+    return set(zip(found[by], found["record_chars"], strict=True))
+
+
 def test_the_main_cells():
     kinds = {"schemes": ["standard", "lock"], "record_chars": [150, 600], "wordings": [1, 2]}
     frame = planted(3, rng(), temperatures=[0.0, 1.0], replicates=2, **kinds)
     letters = planted(3, rng(), schemes=["lock"], naming="letters", record_chars=[150])
     found = main_cells(pairs(pd.concat([frame, letters])))
     assert len(found) == 6
-    assert dict(found.groupby("scheme")["record_chars"].unique().map(list)) == {
-        "lock": [600],
-        "standard": [0],
-    }
+    assert caps(found, "scheme") == {("lock", 600), ("standard", 0)}
     told = found[["wording", "naming", "temperature", "replicate"]].drop_duplicates()
     assert told.to_numpy().tolist() == [[1, "neutral", 0.0, 0]]
     assert main_cells(pairs(pd.concat([frame, letters])), "letters")["record_chars"].tolist() == [150] * 3
@@ -166,10 +179,7 @@ def test_a_data_set_asked_under_smaller_records_alone_stays():
     one = planted(planted_items(2, dataset="one"), rng(), schemes=["lock"], record_chars=[600, 1200])
     other = planted(planted_items(2, dataset="other"), rng(), schemes=["lock"], record_chars=[600])
     found = main_cells(pairs(pd.concat([one, other])))
-    assert dict(found.groupby("dataset")["record_chars"].unique().map(list)) == {
-        "one": [1200],
-        "other": [600],
-    }
+    assert caps(found, "dataset") == {("one", 1200), ("other", 600)}
     pooled = [names for names, _ in cells(found) if names["dataset"] == "all"]
     assert "record_chars" not in pooled[0] and pooled[0]["wording"] == 1
 
@@ -207,15 +217,9 @@ def test_what_was_planted_comes_back(agree, flip, first):
 def test_the_planted_parts_of_inconsistency_are_apart():
     frame = planted(4000, rng(6), schemes=["lock"], flip=0.1, through=0.2, crossed=True)
     verdicts = frame.pivot(index="item", columns=["inspection", "decision"], values="verdict")
-    moved = {
-        (one, other): (verdicts[one] != verdicts[other]).mean()
-        for one, other in [
-            (("12", "12"), ("12", "21")),
-            (("12", "12"), ("21", "12")),
-            (("12", "12"), ("21", "21")),
-        ]
-    }
-    assert list(moved.values()) == pytest.approx([0.1, 0.2, 0.3], abs=0.024)
+    others = [("12", "21"), ("21", "12"), ("21", "21")]
+    moved = [(verdicts["12", "12"] != verdicts[other]).mean() for other in others]
+    assert moved == pytest.approx([0.1, 0.2, 0.3], abs=0.024)
 
 
 def test_a_judge_that_flips_cannot_agree_with_all():

@@ -1,5 +1,6 @@
 """Real data sets go through loader and items, where they are at hand."""
 
+from functools import lru_cache
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -11,20 +12,29 @@ from studies.evidence_lock.params import DatasetParams
 
 ROOT = Path(__file__).parents[3]
 DATA = ROOT.parent / "shared" / "data"
+DOUBLES = ("identical_answers", "repeated")
 
 
-def made(name, folder, **changes):
+def made(name, folder, leave_out=(), items=None):
     """The items, and how many were left out."""
     if not (DATA / folder).is_dir():
         pytest.skip(f"real data sets are not here: {DATA / folder} is absent")
-    settings = {"source": "external", "path": folder, "items": None} | changes
-    params = SimpleNamespace(datasets={name: DatasetParams(**settings)})
-    sources = loaded(params, DATA, ROOT)
-    return arranged(sources, params, 1), sources[name].left_out
+    sources = held(name, folder, leave_out)
+    return arranged(sources, params(name, folder, leave_out, items), 1), sources[name].left_out
+
+
+@lru_cache
+def held(name, folder, leave_out):
+    return loaded(params(name, folder, leave_out, None), DATA, ROOT)
+
+
+def params(name, folder, leave_out, items):
+    chosen = DatasetParams(source="external", path=folder, items=items, leave_out=list(leave_out) or None)
+    return SimpleNamespace(datasets={name: chosen})
 
 
 def test_feedbackqa():
-    found, left_out = made("feedbackqa", "feedbackqa", leave_out=["identical_answers", "repeated"])
+    found, left_out = made("feedbackqa", "feedbackqa", leave_out=DOUBLES)
     # 3,404 pairs: three hold one passage twice, four stand twice (their passages once in either order).
     assert left_out == {"identical_answers": 3, "repeated": 4}
     assert len(found) == 3404 - 3 - 4 and found["item"].is_unique
@@ -61,30 +71,23 @@ def test_llmbars_own_pairs():
 
 
 def test_pairs_that_llmbar_processed():
-    every = ["empty_answer", "identical_answers", "repeated"]
-    found, left_out = made("llmbar_processed", "llmbar", leave_out=every)
+    found, left_out = made("llmbar_processed", "llmbar", leave_out=("empty_answer", *DOUBLES))
     assert left_out == {"empty_answer": 1, "identical_answers": 1, "repeated": 5}
     assert found["subset"].value_counts().to_dict() == {"LLMEval2": 198, "MT-Bench": 195, "FairEval": 66}
     assert len(found) == 466 - 7 and found["cluster"].nunique() == 337
     assert set(found["rater"]) == {"human"}
 
 
-@pytest.mark.parametrize(
-    ("name", "folder", "where"),
-    [
-        ("feedbackqa", "feedbackqa", "pairs.jsonl:860"),
-        ("llmbar_processed", "llmbar", "processed_LLMEval2.json, row 58"),
-    ],
-)
-def test_faults_of_real_rows_are_told_unless_they_are_left_out(name, folder, where):
-    with pytest.raises(SourceError, match=f"{where}.*: both answers are the same to a reader; ") as caught:
-        made(name, folder)
-    assert f"add repeated to datasets.{name}.leave_out in params.yaml" in str(caught.value)
+def test_faults_of_real_rows_are_told_unless_they_are_left_out():
+    where = r"processed_LLMEval2\.json, row 58: both answers are the same to a reader; "
+    with pytest.raises(SourceError, match=where) as caught:
+        made("llmbar_processed", "llmbar")
+    assert "add repeated to datasets.llmbar_processed.leave_out in params.yaml" in str(caught.value)
 
 
 @pytest.mark.parametrize(("name", "folder"), [("feedbackqa", "feedbackqa"), ("llmbar", "llmbar")])
 def test_thirty_pairs_are_whole_questions_but_for_the_last(name, folder):
-    found, _ = made(name, folder, items=30, leave_out=["identical_answers", "repeated"])
+    found, _ = made(name, folder, items=30, leave_out=DOUBLES)
     assert len(found) == 30
     starts = found["cluster"].ne(found["cluster"].shift()).sum()
     assert starts == found["cluster"].nunique()

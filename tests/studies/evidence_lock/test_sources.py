@@ -8,6 +8,7 @@ from typing import get_args
 
 import pytest
 from hypothesis import given
+from hypothesis import settings as settings_of_hypothesis
 from hypothesis import strategies as st
 
 from shared.reading import Row, SourceError
@@ -210,7 +211,11 @@ def test_all_bad_rows_are_told_in_one_error(tmp_path):
         ("llmbar", OUTPUTS | {"label": 0}, "label should be one of 1, 2, not 0; correct it"),
         ("llmbar", OUTPUTS | {"label": True}, "label should be one of 1, 2, not True; correct it"),
         ("llmbar", OUTPUTS | {"label": [1]}, "label should be one of 1, 2, not [1]; correct it"),
-        ("llmbar", without(OUTPUTS, "label"), "no column 'label'; add it (there are: input, output_1, output_2)"),
+        (
+            "llmbar",
+            without(OUTPUTS, "label"),
+            "no column 'label'; add it (there are: input, output_1, output_2)",
+        ),
         (
             "helpsteer3",
             RESPONSES | {"overall_preference": 4},
@@ -462,6 +467,7 @@ def test_completions_that_no_ranking_compares_are_left_out_and_counted(tmp_path)
     assert found.left_out == {"unranked": 4}  # A-C and B-C of the first, A-B of the others
 
 
+@settings_of_hypothesis(max_examples=40)
 @given(st.lists(st.permutations("ABCD"), min_size=1, max_size=5))
 def test_reversed_rankings_reverse_every_label(tmp_path_factory, orders):
     folder = tmp_path_factory.mktemp("coval")

@@ -37,6 +37,11 @@ def first():
     return asked()
 
 
+def refusing(field):
+    """A judge that says nothing that can be read where it is asked for a field."""
+    return lambda request: "No." if field in request.schema["properties"] else first_shown(request)
+
+
 def names(found):
     """The names of candidates 1 and 2 of the pair that is shown."""
     return tuple(first_pair(found).iloc[0][["name_1", "name_2"]])
@@ -60,15 +65,19 @@ def test_nothing_is_shown_of_what_was_not_asked(first):
     for found in (NOTHING, first._replace(trials=first.trials[first.trials["scheme"] != "lock"])):
         chosen = first_pair(found)
         assert chosen.empty and shown(found, chosen) == ""
-        assert side_by_side(found, chosen).empty and verdicts(found, chosen).empty and record(found, chosen).empty
+        assert (
+            side_by_side(found, chosen).empty
+            and verdicts(found, chosen).empty
+            and record(found, chosen).empty
+        )
         assert calls_of(found, chosen, "lock", PARAMS) == {}
 
 
 def test_the_pair_as_people_read_it(first):
     one, two = names(first)
     assert shown(first, first_pair(first)) == (
-        f"When does it leave, and where?\n\n--- {one}:\nAt nine, from platform two.\n\n--- {two}:\nAt nine.\n\n"
-        f"--- people prefer: {one}"
+        f"When does it leave, and where?\n\n--- {one}:\nAt nine, from platform two.\n\n"
+        f"--- {two}:\nAt nine.\n\n--- people prefer: {one}"
     )
 
 
@@ -101,7 +110,9 @@ def test_prompts_are_those_that_were_asked(first):
     assert list(prompts(first, trial(first, "lock"), PARAMS).values()) == texts
 
 
-@pytest.mark.parametrize(("scheme", "calls"), [("standard", 1), ("structured", 1), ("conversation", 2), ("reread", 2)])
+@pytest.mark.parametrize(
+    ("scheme", "calls"), [("standard", 1), ("structured", 1), ("conversation", 2), ("reread", 2)]
+)
 def test_every_scheme_can_be_shown(first, scheme, calls):
     assert len(calls_of(first, first_pair(first), scheme, PARAMS)) == calls
 
@@ -114,13 +125,18 @@ def test_pointwise_reads_each_answer_alone(first):
 
 def test_a_call_that_was_not_answered_is_the_last(first):
     only = first.responses[first.responses["step"] == "record"]
-    assert list(prompts(first._replace(responses=only), trial(first, "lock"), PARAMS)) == ["record", "verdict"]
+    assert list(prompts(first._replace(responses=only), trial(first, "lock"), PARAMS)) == [
+        "record",
+        "verdict",
+    ]
     none = first._replace(responses=first.responses[:0])
     assert list(prompts(none, trial(first, "lock"), PARAMS)) == ["record"]
 
 
 def test_a_record_that_can_not_be_read_ends_the_trial():
-    found = asked(lambda request: "No." if "evidence" in request.schema["properties"] else first_shown(request))
+    found = asked(
+        lambda request: "No." if "evidence" in request.schema["properties"] else first_shown(request)
+    )
     assert list(prompts(found, trial(found, "lock"), PARAMS)) == ["record"]
 
 
@@ -156,7 +172,9 @@ def test_a_judge_that_ties_does_not():
 
 
 def test_what_could_not_be_read_is_no_verdict():
-    found = asked(lambda request: "No." if "verdict" in request.schema["properties"] else first_shown(request))
+    found = asked(
+        lambda request: "No." if "verdict" in request.schema["properties"] else first_shown(request)
+    )
     told = verdicts(found, first_pair(found))
     assert set(told["1 shown first"]) == {"(unparsed)"} and set(told["changed"]) == {""}
 
@@ -172,7 +190,7 @@ def test_the_record_in_both_orders_of_inspection(first):
     one, two = names(first)
     assert found["inspected first"].tolist() == [one, two]
     assert found[one].tolist() == [f"{one} says nine."] * 2
-    assert set(found["names a winner"]) == {"none"} and set(found["hash"].str.len()) == {12}
+    assert set(found["names a better answer"]) == {"none"} and set(found["hash"].str.len()) == {12}
     # the same texts, written in another order
     assert found["hash"].nunique() == 2
 
@@ -180,7 +198,7 @@ def test_the_record_in_both_orders_of_inspection(first):
 def test_a_record_that_names_a_winner_is_shown_with_its_name(first):
     judged = first.judgements.assign(named="2")
     found = record(first._replace(judgements=judged), first_pair(first))
-    assert set(found["names a winner"]) == {names(first)[1]}
+    assert set(found["names a better answer"]) == {names(first)[1]}
 
 
 # --- What the stages left ---------------------------------------------------------------------------
@@ -235,14 +253,18 @@ def test_rows_of_a_table_by_hand(written):
         estimate("inconsistency", 0.5, **told),
     )
     text = table("differences quantity=agreement", "p_holm")
-    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines() if "|" in line]
+    cells = [
+        [cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines() if "|" in line
+    ]
     assert cells[0] == ["judge", "scheme", "ours [interval]", "p_holm", "n", "unparsed", "paper"]
     assert cells[2] == ["mine", "lock", "-0.250 [-0.350, -0.150]", "0.020", "12", "0", "-0.060 to -0.040"]
     assert "profile smoke; `mine` (0123456789ab); n = 12 (sources)." in text
 
 
 def test_a_table_that_is_not_there_or_empty_says_why(written):
-    assert table("orders quantity=direct") == "*`orders` is not there yet: run `make repro`, which writes it.*"
+    assert (
+        table("orders quantity=direct") == "*`orders` is not there yet: run `make repro`, which writes it.*"
+    )
     written("orders")
     assert table("orders quantity=direct") == f"*Not run: {transcripts.ABSENT['orders']}.*"
 
@@ -253,7 +275,6 @@ def test_the_gate_in_words_by_data_set(written):
         "competence",
         estimate("prefers_better", 0.5),
         estimate("prefers_better", 0.5, dataset="coval", gate="failed"),
-        estimate("prefers_better", 0.5, naming="letters", gate="failed"),
     )
     lfqa, coval = gate().split("\n\n")
     assert lfqa == "**lfqa**: `mine` passes the competence gate under lock."

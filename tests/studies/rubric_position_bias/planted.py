@@ -188,38 +188,77 @@ def planted_criteria(
     return _with_failures(pd.concat(frames, ignore_index=True), unparsed, rng, ("score",))
 
 
-def paper_grid(rng: np.random.Generator, probabilities: bool = False) -> pd.DataFrame:
-    """The paper's grid: 6 judges, 2,816 items of 4 data sets, 13 conditions: 2.13 million judgements."""
-    tables = {
-        name: planted_items(items, rng, clusters=clusters, criteria=criteria, dataset=name)
-        for name, (items, clusters, criteria) in PAPER_DATASETS.items()
-    }
+def paper_grid(rng: np.random.Generator, probabilities: bool = False, share: float = 1.0) -> pd.DataFrame:
+    """The paper's grid: 6 judges, 2,816 items of 4 data sets, every setting, 2.3 million judgements.
+
+    Parameters
+    ----------
+    rng : numpy.random.Generator
+    probabilities : bool
+    share : float
+        Of each data set's sources; below 1 a small grid with the same conditions.
+
+    Returns
+    -------
+    DataFrame
+        Of all items, five options in balanced and random orders and the fixed one, which is asked once at
+        temperature 0; two, three and nine options, nine in random orders too; of HANNA and SummEval several
+        criteria at once, under two scales. Of MT-Bench and HANNA alone, about a third of the items, the
+        prompt arms and temperatures; of HANNA alone efforts, and the fixed order above temperature 0.
+    """
     strengths = dict(zip(PAPER_JUDGES, (-0.3, 0.05, 0.15, -0.25, 0.2, 0.6), strict=True))
-    conditions: list[dict[str, Any]] = [
-        {"size": 5, "strategy": ("balanced", "random", "fixed")},
-        *({"size": size, "strategy": "balanced"} for size in (2, 3, 9)),
-        *(
-            {"size": 5, "strategy": "balanced", "scheme": scheme}
-            for scheme in ("prose", "debias", "cot", "verify", "anchor")
-        ),
-        *({"size": 5, "strategy": "balanced", "temperature": heat} for heat in (0.3, 1.0)),
-    ]
-    frames = [
-        planted(
-            table,
-            alpha=strength * np.linspace(-1, 1, condition["size"]),
-            beta=np.linspace(-0.3, 0.3, condition["size"]),
-            sharpness=8 / condition["size"],
-            rng=rng,
-            probabilities=probabilities,
-            judge=judge,
-            **condition,
-        )
-        for judge, strength in strengths.items()
-        for table in tables.values()
-        for condition in conditions
-    ]
+    frames = []
+    for name, (items, clusters, criteria) in PAPER_DATASETS.items():
+        sources = max(round(share * clusters), 2)
+        count = items // clusters * sources
+        table = planted_items(count, rng, clusters=sources, criteria=criteria, dataset=name)
+        for judge, strength in strengths.items():
+            for asked in _conditions(name):
+                size = asked["size"]
+                alpha, beta = strength * np.linspace(-1, 1, size), np.linspace(-0.3, 0.3, size)
+                told: dict[str, Any] = {"probabilities": probabilities, "judge": judge, **asked}
+                frames.append(planted(table, alpha=alpha, beta=beta, sharpness=8 / size, rng=rng, **told))
+            if len(criteria) > 1:
+                frames += _together(name, criteria, count // len(criteria), sources, judge, strength, rng)
     return pd.concat(frames, ignore_index=True)
+
+
+def _conditions(dataset: str) -> list[dict[str, Any]]:
+    """What is asked of a data set in the setting ``score``."""
+    asked: list[dict[str, Any]] = [
+        *({"size": size, "strategy": "fixed", "k": 1} for size in (2, 3, 5, 9)),
+        *({"size": size, "strategy": "balanced"} for size in (2, 3)),
+        *({"size": size, "strategy": ("balanced", "random")} for size in (5, 9)),
+    ]
+    if dataset in ("mt_bench", "hanna"):
+        arms = ("prose", "debias", "cot", "verify", "anchor")
+        asked += [{"size": 5, "strategy": "balanced", "scheme": scheme} for scheme in arms]
+        strategies = ("balanced", "fixed") if dataset == "hanna" else "balanced"
+        heats = (0.3, 0.6, 1.0)
+        asked += [{"size": 5, "strategy": strategies, "temperature": heat} for heat in heats]
+    if dataset == "hanna":
+        efforts = ("low", "medium", "high")
+        asked += [{"size": 5, "strategy": "balanced", "effort": effort} for effort in efforts]
+    return asked
+
+
+def _together(
+    dataset: str,
+    criteria: Sequence[str],
+    items: int,
+    clusters: int,
+    judge: str,
+    strength: float,
+    rng: np.random.Generator,
+) -> list[pd.DataFrame]:
+    """All criteria of a text in one prompt, in each strategy's orders, by two scales."""
+    table = planted_items(items, rng, clusters=clusters, criteria=("all",), dataset=dataset)
+    alpha = strength * np.linspace(-0.5, 0.5, len(criteria))
+    told: dict[str, Any] = {"scales": ("12345", "54321"), "interaction": alpha / 2, "judge": judge}
+    return [
+        planted_criteria(table, criteria, alpha, rng, strategy=strategy, k=k, **told)
+        for strategy, k in ((("balanced", "random"), None), ("fixed", 1))
+    ]
 
 
 # --- One strategy -----------------------------------------------------------------------------------

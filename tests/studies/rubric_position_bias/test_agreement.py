@@ -14,6 +14,7 @@ from studies.rubric_position_bias.agreement import (
     k_curve_rows,
     rank_correlation,
 )
+from studies.rubric_position_bias.calibration import NO_GAIN
 from studies.rubric_position_bias.correlation import pearson
 from studies.rubric_position_bias.metrics import position_counts, v_of_counts
 from studies.rubric_position_bias.strategies import CELL, side_by_side
@@ -82,6 +83,20 @@ def test_differences_are_of_the_same_items():
     one, other = (only(rest, quantity="pearson", condition=name)["value"] for name in ("balanced", "fixed"))
     assert compared["value"] == pytest.approx(one - other)
     assert only(rows, quantity="pearson", condition="balanced")["n_items"] == 60
+
+
+def test_one_strategy_cuts_no_comparison_of_others():
+    frame = judged(alpha=1.0)
+    once = frame[(frame["strategy"] != "fixed") | (frame["draw"] == 0)]
+    short = once[(once["strategy"] != "random") | (once["draw"] < 4)]
+    whole, cut = (agreement_rows(each, rng(), QUICK) for each in (once, short))
+    k = only(cut, quantity="pearson", condition="balanced - random")["k"]
+    assert k == only(cut, quantity="pearson", condition="random")["k"] == 4
+    assert only(cut, quantity="pearson", condition="fixed")["k"] == 1  # its one answer stands for any k
+    kept = [each[~each["condition"].str.contains("random")].reset_index(drop=True) for each in (whole, cut)]
+    pd.testing.assert_frame_equal(*kept)
+    gains = [gain_rows(each, rng(), QUICK) for each in (once, short)]
+    pd.testing.assert_frame_equal(*gains)
 
 
 def test_strategies_that_answer_alike_do_not_differ():
@@ -246,14 +261,72 @@ def test_the_curve_by_hand():
     assert gap["ci_low"] >= 0
 
 
+def test_of_a_gain_that_may_be_none_there_is_no_share():
+    """Of twelve items r rises from k = 1 to K by 0.14 to 0.34; the intervals of that reach 0."""
+    rows = k_curve_rows(judged(12, sharpness=0.1), rng(), QUICK)
+    r = rows[rows["quantity"] == "pearson"].set_index(["condition", "k"])["value"]
+    shares = rows[rows["quantity"] == "gain_share"]
+    assert all(r["balanced", 10] - r[strategy, 1] > 0.1 for strategy in ALL)
+    assert shares["value"].isna().all() and (shares["note"] == NO_GAIN).all()
+    assert shares["undefined_resamples"].isna().all()  # none was tried
+
+
+def test_each_strategy_has_its_own_gain():
+    # Balanced is as good at k = 1 as at 10; Random's and Fixed's first answers are noise.
+    frame = judged(60, seed=3, sharpness=3)
+    frame["score"] = frame["score"].where(frame["strategy"] != "balanced", frame["reference"])
+    noise = pd.Series(rng(4).integers(1, 6, len(frame)), index=frame.index)
+    frame["score"] = frame["score"].where((frame["strategy"] == "balanced") | (frame["draw"] > 0), noise)
+    rows = k_curve_rows(frame, rng(), QUICK)
+    shares = rows[rows["quantity"] == "gain_share"].groupby("condition")
+    assert shares["value"].count().to_dict() == {"balanced": 0, "fixed": 9, "random": 9}
+    assert shares["note"].agg(set).to_dict() == {"balanced": {NO_GAIN}, "fixed": {""}, "random": {""}}
+
+
+def test_curves_end_where_their_own_orders_do():
+    frame = judged(alpha=1.0)
+    short = frame[(frame["strategy"] != "random") | (frame["draw"] < 4)]
+    whole, cut = (k_curve_rows(each, rng(), QUICK) for each in (frame, short))
+    ends = cut[cut["quantity"] == "pearson"].groupby("condition")["k"].max().to_dict()
+    assert ends == {"balanced": 10, "balanced - fixed": 10, "balanced - random": 4, "fixed": 10, "random": 4}
+    for condition in ("balanced", "fixed", "balanced - fixed"):
+        kept = [each[each["condition"] == condition].reset_index(drop=True) for each in (whole, cut)]
+        pd.testing.assert_frame_equal(*kept)
+    r = cut[(cut["quantity"] == "pearson")].set_index(["condition", "k"])["value"]
+    share = only(cut, quantity="gain_share", condition="random", k=4)["value"]
+    expected = (r["random", 4] - r["random", 1]) / (r["balanced", 10] - r["random", 1])
+    assert share == pytest.approx(expected)
+    gap = only(cut, quantity="curve_gap")
+    assert gap["k"] == 4 and gap["value"] == pytest.approx(
+        max(abs(r["balanced", k] - r["random", k]) for k in (1, 2, 3, 4))
+    )
+
+
+def test_answers_without_a_score_are_counted_up_to_k():
+    frame = judged(alpha=1.0, unparsed=0.2)
+    rows = k_curve_rows(frame, rng(), QUICK)
+    balanced = frame[frame["strategy"] == "balanced"]
+    for k in (1, 4, 10):
+        found = only(rows, quantity="pearson", condition="balanced", k=k)
+        assert found["n_unparsed"] == balanced.loc[balanced["draw"] < k, "score"].isna().sum()
+
+
+def test_a_single_cell_has_no_mean_over_cells():
+    frame = judged(alpha=1.0)
+    assert k_curve_rows(frame, rng(), QUICK)["judge"].notna().all()
+    other = judged(alpha=1.0, seed=2).assign(dataset="other")  # of the same judge: nothing to count
+    pooled = k_curve_rows(pd.concat([frame, other]), rng(), QUICK).query("judge.isna()")
+    assert (pooled["n_cells"] == 2).all() and "judges_tracking" not in set(pooled["quantity"])
+
+
 def test_repeating_a_fixed_order_gains_nothing_at_temperature_0():
     rows = k_curve_rows(judged(alpha=1.0), rng(), QUICK)
     fixed = rows[rows["judge"].notna() & (rows["condition"] == "fixed") & (rows["quantity"] == "gain_share")]
     assert (fixed["value"] == 0).all() and fixed["k"].max() == 10
     # 0 by construction: no estimate, and so no interval
     assert fixed["ci_high"].isna().all()
-    one = judged(alpha=1.0)
-    one = one[(one["strategy"] != "fixed") | (one["draw"] == 0)]
+    once = judged(alpha=1.0)
+    one = once[(once["strategy"] != "fixed") | (once["draw"] == 0)]
     again = k_curve_rows(one, rng(), QUICK)
     pd.testing.assert_series_equal(again["value"], rows["value"])
 
@@ -279,6 +352,7 @@ def test_pooled_curves_are_means_over_cells():
     tracking = only(rows, quantity="judges_tracking")
     gaps = rows.loc[rows["quantity"] == "curve_gap", "value"]
     assert (tracking["value"], tracking["n_cells"]) == ((gaps <= 0.02).sum(), 2)
+    assert tracking["n_clusters"] == 60  # so that it is told where these are too few
 
 
 def test_averaging_recovers_what_one_order_loses():

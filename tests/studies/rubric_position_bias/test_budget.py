@@ -23,6 +23,7 @@ from studies.rubric_position_bias.grid import grid
 from studies.rubric_position_bias.metrics import cluster_counts, v_of_counts
 from studies.rubric_position_bias.orders import balanced
 from studies.rubric_position_bias.params import Budget
+from studies.rubric_position_bias.position import NEEDS_ALL
 from tests.studies.rubric_position_bias.planted import planted, planted_items
 
 QUICK = Inference(resamples=400)
@@ -142,6 +143,27 @@ def test_an_unbiased_judge_needs_one_order():
         assert value(rows, "orders_needed", condition) == 1
     # And yet its single items move.
     assert value(rows, "score_shift", k=1) > 0.05 and value(rows, "orders_needed_score") > 1
+
+
+def test_the_effect_of_place_stands_beside_what_chance_gives():
+    """Without bias the effect lies within the range, with one beyond it; k orders leave the same of both."""
+    for alpha, beyond in ((0.0, False), (PRIOR, True)):
+        rows = rows_of(of_judge(alpha=alpha))
+        one, four = (rows.loc[("place_effect", DRAWN, k)] for k in (1, 4))
+        assert (one["value"] > one["null_high"]) == beyond
+        assert four["null_high"] == pytest.approx(one["null_high"] * np.sqrt(6 / 36))
+        assert np.isnan(rows.loc[("place_effect", DRAWN, 10), "null_high"])
+
+
+def test_over_a_part_of_the_orders_the_shift_of_a_score_is_known_and_the_effect_of_place_is_not():
+    judgements = of_judge(items=400)
+    part, whole = rows_of(judgements[judgements["draw"] < 3]), rows_of(judgements)
+    of_place = part.loc[["place_effect", "orders_needed"]]
+    numbers = ["value", "ci_low", "ci_high", "null_low", "null_high"]
+    assert of_place[numbers].isna().all(axis=None) and (of_place["note"] == NEEDS_ALL).all()
+    shift = value(part, "score_shift", k=1)
+    assert shift == pytest.approx(value(whole, "score_shift", k=1), rel=0.1)
+    assert np.isfinite(value(part, "orders_needed_score"))
 
 
 def test_one_score_and_one_place():

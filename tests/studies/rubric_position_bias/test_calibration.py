@@ -13,7 +13,6 @@ from shared.metrics.resampling import Inference
 from studies.rubric_position_bias.calibration import (
     FEW,
     METHODS,
-    NEEDS_ALL,
     NO_GAIN,
     ORDERS_MEAN,
     SINGLE,
@@ -26,6 +25,7 @@ from studies.rubric_position_bias.first_token import expected_score
 from studies.rubric_position_bias.grid import grid
 from studies.rubric_position_bias.orders import balanced
 from studies.rubric_position_bias.params import Calibration
+from studies.rubric_position_bias.position import NEEDS_ALL
 from tests.studies.rubric_position_bias.planted import planted, planted_items
 
 QUICK = Inference(resamples=300)

@@ -38,3 +38,7 @@ def test_a_reason_completes_a_sentence(name):
 
 def test_what_is_left_out_is_told_in_sentences():
     assert all(text.endswith(".") for text in (EXCLUDED, *filter(None, EXCLUDED_HERE.values())))
+
+
+def test_intervals_of_calibration_say_what_they_hold_fixed():
+    assert "hold the priors of each split fixed" in TEXTS["calibration"].counted

@@ -72,7 +72,7 @@ def test_counts_stand_beside_the_rows_that_count():
     # Findings 3, 4 and 7: 10 of 12, 8 of 12, 6 of 12 cells.
     assert counts("cells_containing_0", "balanced - random") == ("013", 10)
     assert counts("cells_above_0", "balanced - fixed") == ("017", 8)
-    assert counts("cells_above_0", "balanced - fixed", "criteria", size=4) == ("052", 6)
+    assert counts("cells_above_0", "balanced - fixed", "criteria", size=4, scale="12345") == ("052", 6)
     assert counts("cells_below_0", "balanced - fixed") == ("",)
     assert [total(claim(number)) for number in TOTALS] == [12, 12, 6, 12]
     assert math.isnan(total(claim("042"))) and math.isnan(total(""))
@@ -81,7 +81,9 @@ def test_counts_stand_beside_the_rows_that_count():
 def test_differences_are_a_range_or_at_most():
     names = {"condition": "balanced - random", "judge": "x"}
     assert beside("pearson", "agreement", **names) == ("015", -0.008, 0.015)
-    assert beside("pearson", "agreement", setting="criteria", size=4, **names) == ("054", -0.02, 0.02)
+    several = {"setting": "criteria", "size": 4, **names}
+    assert beside("pearson", "agreement", scale="12345", **several) == ("054", -0.02, 0.02)
+    assert of("pearson", "agreement", scale="54321", **several) == NONE
     assert of("spearman", "agreement", **names) == NONE
 
 
@@ -94,7 +96,8 @@ def test_shares_of_the_gain_are_of_all_judges():
     ):
         names = {"condition": condition, "k": k}
         assert beside("gain_share", "k_curve", judge="", **names) == (number, share)
-        assert of("gain_share", "k_curve", judge="gpt_oss_20b", **names) == NONE
+        # Printed of all together; beside one judge it is a range of no width.
+        assert beside("gain_share", "k_curve", judge="gpt_oss_20b", **names) == (number, share, share)
     assert of("gain_share", "k_curve", condition="random", k=3) == NONE
     assert beside("judges_tracking", "k_curve") == ("020", 5)
 
@@ -122,7 +125,9 @@ def test_prompt_arms_are_of_no_single_judge():
 def test_the_largest_shift_is_at_most_the_most_extreme_cell():
     for judge in ("qwen3_5_9b", "smollm2_135m"):
         names = {"judge": judge, "criterion": "fluency", "size": 4, "setting": "criteria"}
-        assert beside("largest_shift", "criterion_order", **names) == ("051", 0, 0.8)
+        assert beside("largest_shift", "criterion_order", **names, scale="12345") == ("051", 0, 0.8)
+        for scale in ("54321", ""):
+            assert of("largest_shift", "criterion_order", **names, scale=scale) == NONE
 
 
 # --- Where there is none ----------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from shared.metrics.multiplicity import holm
 from shared.metrics.resampling import Inference
 from studies.rubric_position_bias.criteria import (
     SCALES,
-    Profiles,
+    Profile,
     block_columns,
     criteria_rows,
     friedman,
@@ -23,7 +23,8 @@ from studies.rubric_position_bias.criteria import (
     means_of,
     place_means,
     place_null,
-    profiles,
+    profile,
+    why_tests_differ,
 )
 from tests.studies.rubric_position_bias.planted import planted_criteria, planted_items
 
@@ -104,16 +105,16 @@ def test_means_by_place():
 # --- Laying out and dealing -------------------------------------------------------------------------
 
 
-def test_profiles_equal_a_pivot():
+def test_a_profile_equals_a_pivot():
     rng = np.random.default_rng(1)
     items = planted_items(12, rng, clusters=4)
-    rows = planted_criteria(items, CRITERIA, 0.5, rng, scales=SCALES, unparsed=0.1)
+    rows = planted_criteria(items, CRITERIA, 0.5, rng, unparsed=0.1)
     rows = rows[rows["criterion"] == "fluency"].sample(frac=1, random_state=0)
-    found = profiles(rows)
-    assert found.scores.shape == (2, 12, 8) and found.scales == SCALES and found.size == 4
-    table = rows.pivot(index=["scale", "item"], columns="order", values="score")
-    for scale, scores in zip(SCALES, found.scores, strict=True):
-        np.testing.assert_array_equal(scores, table.loc[scale].loc[rows["item"].unique()].to_numpy())
+    found = profile(rows)
+    assert found.scores.shape == (12, 8) and found.size == 4
+    assert found.items.tolist() == rows["item"].unique().tolist()
+    table = rows.pivot(index="item", columns="order", values="score")
+    np.testing.assert_array_equal(found.scores, table.loc[found.items].to_numpy())
     # Fluency is criterion 3.
     assert found.places.tolist() == [order.index("3") for order in table.columns]
     assert found.n_unparsed == rows["score"].isna().sum() > 0
@@ -122,16 +123,23 @@ def test_profiles_equal_a_pivot():
 def test_what_is_no_profile_is_refused():
     rows = planted_criteria(5, CRITERIA, 0, np.random.default_rng(0))
     with pytest.raises(ValueError, match="one criterion"):
-        profiles(rows)
+        profile(rows)
     one = rows[rows["criterion"] == "fluency"]
+    with pytest.raises(ValueError, match="one scale"):
+        profile(pd.concat([one, one.assign(scale="54321")]))
     with pytest.raises(ValueError, match="several places in one order"):
-        profiles(one.assign(position=one["position"].where(one["item"] != one["item"].iloc[0], 1)))
+        profile(one.assign(position=one["position"].where(one["item"] != one["item"].iloc[0], 1)))
+
+
+def laid(scores: np.ndarray, places, clusters) -> Profile:
+    names = np.arange(len(scores)).astype(object)
+    return Profile(names, scores, np.array(places), np.array(clusters), int(np.isnan(scores).sum()))
 
 
 def test_the_null_deals_a_sources_scores_to_all_orders_alike():
     # One source of two items under four orders that put the criterion first, second, first, second.
     scores = np.array([[1.0, 1, 5, 2], [3, 4, 4, np.nan]])
-    found = Profiles(scores[None], np.array([0, 1, 0, 1]), np.array([0, 0]), ("",), 1)
+    found = laid(scores, [0, 1, 0, 1], [0, 0])
     exact = [
         block_columns(place_means(scores[:, list(dealt)], found.places, 2).T).sum(axis=-1)
         for dealt in itertools.permutations(range(4))
@@ -144,7 +152,7 @@ def test_the_null_deals_a_sources_scores_to_all_orders_alike():
 def test_the_null_of_scores_that_do_not_move_is_what_was_observed():
     scores = np.tile(np.arange(1.0, 6)[:, None], (1, 8))
     places = np.repeat(np.arange(4), 2)
-    found = Profiles(scores[None], places, np.array([0, 0, 1, 2, 2]), ("",), 0)
+    found = laid(scores, places, [0, 0, 1, 2, 2])
     null = place_null(found, np.random.default_rng(0), 20)
     assert np.isnan(friedman(null)).all() and (largest_shift(null) == 0).all()
 
@@ -228,6 +236,92 @@ def test_lost_answers_are_counted_and_items_without_a_place_left_out():
     assert found["value"] == pytest.approx(expected)
     nothing = rows_of(rows.assign(score=np.nan))
     assert nothing["n_items"].eq(0).all() and nothing["value"].isna().all()
+
+
+# --- Where the two tests differ -----------------------------------------------------------------------
+
+
+def test_what_the_texts_are_worth_does_not_move_friedmans_mean_without_bias():
+    # Sharp content, of which half of the items have one score under all orders: midranks all alike.
+    rng = np.random.default_rng(10)
+    judgements = planted_criteria(planted_items(60, rng), CRITERIA, 0, rng, noise=0.2)
+    for criterion in CRITERIA:
+        found = profile(judgements[judgements["criterion"] == criterion])
+        assert np.nanmean(friedman(place_null(found, rng, 2000))) / 3 == pytest.approx(1, abs=0.1)
+
+
+def test_why_the_two_tests_differ():
+    # Friedman's test takes all items for independent: what a source's items have in common decides.
+    together = why_tests_differ(0.01, 0.2, 1.8, 4, 0.05)
+    assert together.startswith("yes: only Friedman's test rejects; a source's items move together")
+    assert together.endswith("it would average 5.4, with 3 degrees of freedom")
+    against = why_tests_differ(0.2, 0.01, 0.5, 4, 0.05)
+    assert against.startswith("yes: only the permutation test rejects; a source's items move against")
+    for ratio in (1.0, 0.5):
+        assert "not for what a source's items have in common" in why_tests_differ(0.04, 0.06, ratio, 4, 0.05)
+    for told in (together, against):
+        assert "content" not in told and "chi-square" not in told
+    assert why_tests_differ(0.01, 0.01, 1, 4, 0.05) == "no"
+    assert why_tests_differ(np.nan, 0.01, 1, 4, 0.05) == ""
+
+
+def test_items_that_move_together_are_told():
+    # Twelve items of each of five sources, whose scores under an order have a part in common.
+    rng = np.random.default_rng(0)
+    rows = planted_criteria(planted_items(60, rng, clusters=5), CRITERIA, 0, rng)
+    shared = rng.normal(0, 1.5, len(rows.groupby(["cluster", "order", "criterion"])))
+    moved = rows["score"] + shared[rows.groupby(["cluster", "order", "criterion"]).ngroup()]
+    found = rows_of(rows.assign(score=np.clip(np.rint(moved), 1, 5)))
+    told = found.loc[found["quantity"].isin(["friedman", "kendalls_w"]), "changed"]
+    assert any("a source's items move together" in why for why in told)
+    assert not told.str.contains("sharp content").any()
+
+
+# --- Two orders of the range ------------------------------------------------------------------------
+
+
+def test_what_one_order_of_the_range_does_the_other_cannot_undo():
+    # Under "12345" the last place gives a point, under "54321" it takes one: the mean over both is flat.
+    rng = np.random.default_rng(11)
+    items = planted_items(60, rng, clusters=30)
+    rows = planted_criteria(
+        items, CRITERIA, [0, 0, 0, 1], rng, scales=SCALES, interaction=[0, 0, 0, -2], noise=0.3
+    )
+    found = rows_of(rows)
+    for criterion in CRITERIA:
+        up, down = (of(found, "last_minus_first", criterion, scale=scale) for scale in SCALES)
+        assert up["ci_low"] > 0.5 and down["ci_high"] < -0.5
+        for scale in SCALES:
+            assert of(found, "largest_shift", criterion, scale=scale)["value"] > 0.5
+            assert of(found, "kendalls_w", criterion, scale=scale)["p"] == 0.005
+            assert of(found, "friedman", criterion, scale=scale)["p"] < 1e-6
+    # Each is what it would be without the other, but for Holm's family, which has both.
+    alone = rows_of(rows[rows["scale"] == "54321"])
+    kept = found[found["scale"] == "54321"].reset_index(drop=True)
+    pd.testing.assert_frame_equal(kept.drop(columns="p_holm"), alone.drop(columns="p_holm"))
+    family = found[found["quantity"] == "friedman"]
+    assert len(family) == 8 and family["p_holm"].tolist() == holm(family["p"]).tolist()
+
+
+def test_only_the_rows_about_both_orders_of_the_range_have_none():
+    rng = np.random.default_rng(12)
+    rows = planted_criteria(30, CRITERIA, 0.3, rng, scales=SCALES, unparsed=0.05)
+    # One item was asked under one of the two alone.
+    rows = rows[(rows["scale"] == "12345") | (rows["item"] != rows["item"].iloc[0])]
+    found = rows_of(rows)
+    pooled = found["quantity"].isin(["scale_shift", "shift_difference", "axes_interaction"])
+    assert set(found.loc[pooled, "scale"]) == {""} and set(found.loc[~pooled, "scale"]) == set(SCALES)
+    by_place = rows.groupby(["criterion", "scale", "item", "position"])["score"].mean().unstack()
+    for criterion, scores in by_place.groupby("criterion"):
+        complete = scores.dropna().loc[criterion]
+        both = set(complete.loc["12345"].index) & set(complete.loc["54321"].index)
+        assert of(found, "scale_shift", criterion)["n_items"] == len(both) < 30
+        one = of(found, "last_minus_first", criterion, scale="12345")
+        assert one["n_items"] == len(complete.loc["12345"])
+        mine = rows[rows["criterion"] == criterion]
+        assert of(found, "scale_shift", criterion)["n_unparsed"] == mine["score"].isna().sum()
+        kept = [complete.loc[scale].loc[sorted(both)].to_numpy().mean() for scale in SCALES]
+        assert of(found, "scale_shift", criterion)["value"] == pytest.approx(kept[0] - kept[1])
 
 
 # --- The two axes -----------------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 """Marks stand where the tables have their values, ours and the paper's."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from matplotlib.patches import Rectangle
 
@@ -67,13 +68,27 @@ def test_criteria_are_centred_and_tell_w_and_the_shift():
     assert f"W {w['value']:.3f}, p {w['p_holm']:.3f}\nshift {shift['value']:.3f} [" in words(figure)
 
 
+def test_each_order_of_the_range_has_a_line_of_panels():
+    def both(rows):
+        other = rows.assign(scale="54321", gate="failed", value=rows["value"] + rows.index % 3)
+        pooled = rows.iloc[:1].assign(scale="", quantity="scale_shift")
+        return pd.concat([rows.assign(scale="12345"), other, pooled])
+
+    figure = changed("criterion_order", "few", both)
+    assert len(figure.axes) == 8  # one judge, two orders, four criteria
+    labels = [axes.get_ylabel() for axes in figure.axes[::4]]
+    assert ["from 1 to 5" in labels[0], "from 5 to 1" in labels[1]] == [True, True]
+    colours = [[line.get_color() for line in axes.lines if line.get_marker() == "o"] for axes in figure.axes]
+    assert colours[4:] == [[GREY]] * 4
+
+
 # --- Agreement --------------------------------------------------------------------------------------
 
 
 def test_curves_have_all_strategies_in_one_panel_a_judge():
     figure = drawn("k_curve", "two")
-    assert len(figure.axes) == 6  # embedded, MT-Bench, criteria of the embedded texts; two judges
-    rows = of(table("two", "k_curve"), quantity="pearson", judge="sound", dataset="embedded", setting="score")
+    assert len(figure.axes) == 10  # embedded and MT-Bench by five and nine options, criteria; two judges
+    rows = of(table("two", "k_curve"), quantity="pearson", judge="sound", dataset="embedded", size=5)
     curves = {line.get_linestyle(): list(line.get_ydata()) for line in figure.axes[0].lines}
     for style, strategy in (("-", "balanced"), ("--", "random"), (":", "fixed")):
         assert curves[style] == list(of(rows, condition=strategy)["value"])
@@ -90,9 +105,11 @@ def test_a_share_beyond_the_axis_is_an_arrow_and_does_not_stretch_it():
 
 
 def test_the_papers_shares_stand_at_their_k():
-    printed = of(table("few", "k_curve"), quantity="gain_share", judge="").dropna(subset="published")
+    """One judge and data set: no mean is drawn, and the paper's number of all judges stands beside it."""
+    printed = of(table("few", "k_curve"), quantity="gain_share", setting="score", size=5)
     axes = drawn("k_share", "few").axes[0]
-    assert sorted(rings(axes)) == sorted(printed["published"])
+    assert sorted(rings(axes)) == sorted(printed["paper_low"].dropna())
+    assert axes.get_title().startswith("sound, embedded texts")
     assert "paper: Balanced at k = 3, 5; Fixed at k = 10" in words(axes.figure)
 
 
@@ -103,7 +120,8 @@ def test_gain_is_drawn_over_v_with_axes_in_common():
     found = [(x, y) for axes in figure.axes for x, y, _ in marks(axes)]
     assert sorted(found) == sorted(zip(cells["v"], cells["value"], strict=True))
     assert len({axes.get_xlim() + axes.get_ylim() for axes in figure.axes}) == 1
-    assert "Spearman's rho of gain and V over 4 cells" in words(figure)
+    for size in (5, 9):
+        assert f"Spearman's rho of gain and V over 4 cells of {size} options" in words(figure)
     assert "no rank correlation" in words(drawn("gain", "few"))
 
 
@@ -111,7 +129,7 @@ def test_gain_is_drawn_over_v_with_axes_in_common():
 
 
 def test_changes_of_the_best_go_from_the_low_bound_to_the_high_one():
-    rows = of(table("two", "ranking"), dataset="mt_bench", contest="prompt")
+    rows = of(table("two", "ranking"), dataset="mt_bench", contest="prompt", size=5)
     shown = rows[~rows["condition"].str.contains("over")]
     bounds = shown.pivot_table(index=["judge", "condition"], columns="quantity", values="value")
     [changes] = [axes for axes in drawn("ranking", "two").axes[3:4]]

@@ -23,6 +23,7 @@ from studies.rubric_position_bias.first_token import (
 )
 from studies.rubric_position_bias.grid import grid
 from studies.rubric_position_bias.metrics import v_of_counts
+from studies.rubric_position_bias.position import NEEDS_ALL
 from tests.studies.rubric_position_bias.planted import planted, planted_items
 
 QUICK = Inference(resamples=200, permutations=400)
@@ -239,3 +240,21 @@ def test_a_part_of_a_grid():
     assert part.items.tolist() == laid.items[[7, 6, 2]].tolist()
     assert part.clusters.tolist() == [0, 0, 1]  # items 6 and 7 are of one source
     assert has_distribution(part).all()
+
+
+@pytest.mark.parametrize(("alpha", "beyond"), [(0.0, False), (PRIOR, True)])
+def test_the_answers_have_a_test_of_their_own(alpha, beyond):
+    found = rows_of(of_judge(alpha=alpha)).loc[("answers_v", "balanced")]
+    assert bool(found["p"] <= 0.05) is bool(found["value"] > found["null_high"]) is beyond
+    assert 0 < found["null_low"] < found["null_high"]
+
+
+def test_over_a_part_of_the_orders_only_the_permutation_tests_are_defined():
+    rows = rows_of(of_judge(k=3))
+    by_place = rows[rows["note"] == NEEDS_ALL]
+    of_place = {"mass_share", "mass_direction", "mass_v", "mass_total_variation", "answers_v"}
+    assert set(by_place.index.get_level_values(0)) == of_place | {"mass_v_difference"}
+    assert by_place[["value", "ci_low", "ci_high", "null_low", "null_high", "mde"]].isna().all(axis=None)
+    tested = by_place[by_place["p"].notna()].index.get_level_values(0)
+    assert set(tested) == of_place - {"mass_share"}
+    assert rows.loc[("legal_mass", "balanced"), "value"] > 0

@@ -73,7 +73,10 @@ def test_few_clusters_are_too_few_to_tell():
     few = judged(8)
     guess = few.assign(score=rng(2).integers(1, 6, len(few)).astype(float))
     assert gate(guess, rng(), QUICK).verdict == "too few to tell"
-    assert gate(judged(8, sharpness=10.0), rng(), QUICK).verdict == "passed"
+    assert gate(judged(8, sharpness=2.0), rng(), QUICK).verdict == "passed"
+    # Six of eight texts have one score, and a seventh or eighth might have had it too.
+    alike = gate(judged(8, sharpness=10.0), rng(), QUICK)
+    assert alike.p <= 0.05 and alike.constant_share.high == 1 and alike.verdict == "too few to tell"
     assert gate(judged(1), rng(), QUICK).verdict == "too few to tell"
 
 
@@ -95,6 +98,88 @@ def test_one_cell_at_a_time():
     assert rows["n_trials"].tolist() == [300] * 4
 
 
+def test_the_items_that_each_number_rests_on_are_counted():
+    frame = judged()
+    names = frame["item"].unique()
+    lost = frame["item"].isin(names[:2])
+    frame = frame.assign(
+        score=frame["score"].mask(lost), reference=frame["reference"].mask(frame["item"] == names[5])
+    )
+    rows = gate_rows(frame, rng(), QUICK).set_index("quantity")
+    assert rows.loc["follows", ["n_items", "n_clusters"]].tolist() == [27, 27]
+    assert rows.loc["constant_share", ["n_items", "n_clusters"]].tolist() == [28, 28]
+    assert list(rows.index) == ["follows", "constant_share"]
+    criteria = gate_rows(planted_criteria(12, ("style", "content"), 0.0, rng()), rng(), QUICK)
+    # An item is scored by two criteria.
+    assert criteria["n_items"].tolist() == [24] * 3 and criteria["n_clusters"].tolist() == [12] * 3
+
+
+def counting(share: float, items=30, form=(1, 2, 3, 4)) -> pd.DataFrame:
+    """A judge that reads the text, but for a share of its answers, which are ``form`` by place."""
+    frame = planted_criteria(items, ("a", "b", "c", "d"), 0.0, rng(), noise=0.3)
+    trials = frame.groupby(["item", "draw"], sort=False).ngroup()
+    counts = (rng(6).random(trials.max() + 1) < share)[trials]
+    by_place = frame["position"].map(dict(enumerate(form, start=1))).astype(float)
+    return frame.assign(score=frame["score"].mask(counts, by_place))
+
+
+def test_a_judge_that_counts_fails():
+    # Each single score is as rare as it can be, the mean follows the texts, and four in five answers are
+    # 1, 2, 3, 4 whatever was asked.
+    result = gate(counting(0.8), rng(), QUICK)
+    assert result.p <= 0.05 and result.constant_share.high < 0.5
+    assert result.answer == "1, 2, 3, 4" and result.answer_share.value == pytest.approx(0.8, abs=0.05)
+    assert result.verdict == "failed"
+    rows = gate_rows(counting(0.8), rng(), QUICK)
+    [shown] = rows[rows["quantity"] == "answer_share"].to_dict("records")
+    assert shown["value"] == result.answer_share.value and shown["condition"] == "1, 2, 3, 4"
+    assert set(rows["verdict"]) == {"failed"}
+    assert gate(counting(0.8, items=8), rng(), QUICK).verdict == "too few to tell"
+
+
+def test_a_judge_that_counts_now_and_then_passes():
+    result = gate(counting(0.2), rng(), QUICK)
+    assert result.answer == "1, 2, 3, 4" and result.answer_share.value == pytest.approx(0.2, abs=0.05)
+    assert result.verdict == "passed"
+
+
+def test_equal_scores_throughout_are_no_counting():
+    # Good texts get 4 by all criteria: the answer tells nothing of places, and is left to its single score.
+    result = gate(counting(0.7, form=(4, 4, 4, 4)), rng(), QUICK)
+    assert result.answer_share.value < 0.1 and result.constant_share.value > 0.7
+    assert result.verdict == "passed"
+    level = gate(counting(1.0, form=(4, 4, 4, 4)), rng(), QUICK)
+    assert (level.answer, level.answer_share.value, level.verdict) == ("", 0, "failed")
+
+
+def test_scores_that_belong_to_criteria_are_no_counting_whatever_they_are():
+    # Every text gets the same scores, in pairs: 2, 5, 2, 5 by place as often as 5, 2, 5, 2.
+    frame = planted_criteria(30, ("a", "b", "c", "d"), 0.0, rng())
+    scores = frame["criterion"].map({"a": 2.0, "b": 5.0, "c": 2.0, "d": 5.0})
+    assert gate(frame.assign(score=scores), rng(), QUICK).answer_share.value == 0.5
+
+
+def test_an_answer_that_lacks_a_score_is_no_whole_answer():
+    frame = counting(0.8)
+    first = frame.groupby(["item", "draw"], sort=False).ngroup() % 2 == 0
+    frame["score"] = frame["score"].mask(first & (frame["criterion"] == "a"))
+    frame["position"] = frame["position"].mask(frame["score"].isna())
+    half = gate(frame, rng(), QUICK).answer_share
+    assert half.value == pytest.approx(0.8, abs=0.08)
+    none = gate(frame.assign(score=frame["score"].mask(frame["criterion"] == "a")), rng(), QUICK)
+    assert np.isnan(none.answer_share.value)
+
+
+def test_one_score_in_nearly_all_answers_is_constant():
+    # Three for every text but the best one and the worst of thirty: its mean cannot but follow.
+    frame = judged(40)
+    quality = frame["reference"]
+    score = np.select([quality == quality.max(), quality == quality.min()], [5.0, 1.0], 3.0)
+    result = gate(frame.assign(score=score), rng(), QUICK)
+    assert result.constant_share.value == 0.95 < result.constant_share.high and result.p <= 0.05
+    assert result.verdict == "failed"
+
+
 def test_criteria_have_a_gate_of_their_own_scale():
     frame = planted_criteria(30, ("style", "content"), 0.0, rng())
     assert gate(frame, rng(), QUICK).verdict == "passed"
@@ -105,8 +190,11 @@ def test_criteria_have_a_gate_of_their_own_scale():
 # --- The exchanges ----------------------------------------------------------------------------------
 
 
-def items(clusters, criteria) -> pd.DataFrame:
-    return pd.DataFrame({"cluster": clusters, "criterion": criteria})
+def items(clusters, criteria, systems=None) -> pd.DataFrame:
+    """By default an item of a criterion is of the system that it is the how-many-eth of in its cluster."""
+    table = pd.DataFrame({"cluster": clusters, "criterion": criteria})
+    numbers = table.groupby(["cluster", "criterion"]).cumcount()
+    return table.assign(system=numbers if systems is None else systems)
 
 
 def test_single_items_are_permuted_like_scipys_pairings():
@@ -122,21 +210,36 @@ def test_single_items_are_permuted_like_scipys_pairings():
     assert permutation_p(oracle.statistic, null) == pytest.approx(oracle.pvalue, abs=0.03)
 
 
-def test_references_of_one_cluster_and_one_criterion_stay_together():
-    # Clusters a and b, criteria s and t of two items each. The references of a criterion may be turned and,
-    # together with those of the other, exchanged: 2 * 2^4 = 32 arrangements, where free ones were 8!.
+@pytest.mark.parametrize("shuffled", [False, True])
+def test_references_of_a_system_turn_together(shuffled):
+    # Clusters a and b with systems 0 and 1, criteria s and t. The references of a cluster's systems may be
+    # turned, of both criteria at once, and exchanged with the other cluster's: 2 * 2^2 = 8 arrangements.
     x = np.array([1.0, 2, 4, 8, 3, 7, 5, 6])
     y = np.array([3.0, 1, 7, 2, 8, 4, 6, 5])
-    table = items([*"aaaabbbb"], [*"ssttsstt"])
-    pairs = {(c, k): [i for i in range(8) if (table.iloc[i] == [c, k]).all()] for c in "ab" for k in "st"}
+    table = items([*"aaaabbbb"], [*"ssttsstt"], [*"01010101"])
     allowed = set()
-    for swapped, *turned in itertools.product([False, True], repeat=5):
+    for swapped, *turned in itertools.product([False, True], repeat=3):
         arranged = np.empty(8)
-        for turn, ((cluster, criterion), places) in zip(turned, pairs.items(), strict=True):
-            source = pairs[("b" if cluster == "a" else "a") if swapped else cluster, criterion]
-            arranged[places] = y[source[::-1] if turn else source]
+        for cluster, turn in zip((0, 1), turned, strict=True):
+            # a's items are 0 to 3: s of 0, s of 1, t of 0, t of 1; a turn exchanges the systems.
+            source = y.reshape(2, 4)[1 - cluster if swapped else cluster]
+            arranged[4 * cluster : 4 * cluster + 4] = source[[1, 0, 3, 2]] if turn else source
         allowed.add(round(stats.spearmanr(x, arranged).statistic, 9))
-    null = exchanged(x, y, table, 3000, rng())
+    order = rng(5).permutation(8) if shuffled else np.arange(8)
+    null = exchanged(x[order], y[order], table.iloc[order], 3000, rng())
+    assert len(allowed) == 8 and set(null.round(9)) == allowed
+
+
+def test_systems_with_other_criteria_turn_apart():
+    # Systems 0 and 1 have s and t, systems 2 and 3 have s alone: 2 * 2 arrangements of one cluster.
+    x, y = np.array([1.0, 4, 2, 6, 3, 5]), np.array([6.0, 1, 5, 3, 2, 4])
+    table = items(["a"] * 6, [*"ststss"], [*"001123"])
+    null = exchanged(x, y, table, 500, rng())
+    allowed = {
+        round(stats.spearmanr(x, y[[*first, *second]]).statistic, 9)
+        for first in ([0, 1, 2, 3], [2, 3, 0, 1])
+        for second in ([4, 5], [5, 4])
+    }
     assert set(null.round(9)) == allowed
 
 
@@ -157,20 +260,24 @@ def test_the_sequence_of_rows_says_nothing():
     assert permutation_p(1.0, exchanged(x, y, table, 2000, rng())) < 0.01
 
 
-@pytest.mark.parametrize("shared", ["clusters", "candidates"])
+@pytest.mark.parametrize("shared", ["clusters", "items", "nothing"])
 def test_scores_that_have_nothing_to_do_with_references_pass_at_the_nominal_rate(shared):
     # Scores and references each have a part that all items of a cluster share, where free permutations of
-    # items would reject far too often; or none.
+    # items would reject far too often; or that the criteria of a system share, where criteria that turned
+    # one by one would; or none.
     p = []
     for study in range(200):
         generator = rng(study)
-        clusters = np.repeat(np.arange(15), 4)
-        x, y = generator.normal(size=(2, 60))
+        clusters = np.repeat(np.arange(6), 16)
+        systems = np.tile(np.repeat(np.arange(4), 4), 6)
+        x, y = generator.normal(size=(2, 96))
         if shared == "clusters":
-            x, y = (v + 2 * generator.normal(size=15)[clusters] for v in (x, y))
+            x, y = (v + 2 * generator.normal(size=6)[clusters] for v in (x, y))
+        if shared == "items":
+            x, y = (v + 2 * generator.normal(size=(6, 4))[clusters, systems] for v in (x, y))
         rho = stats.spearmanr(x, y).statistic
-        table = items(clusters, ["s", "s", "t", "t"] * 15)
-        p.append(permutation_p(rho, exchanged(x, y, table, 200, generator)))
+        table = items(clusters, [*"stuv"] * 24, systems)
+        p.append(permutation_p(rho, exchanged(x, y, table, 99, generator)))
     rejected = np.mean(np.array(p) <= 0.05)
     assert 0.05 - 0.046 < rejected <= 0.05 + 0.046  # three standard errors of 200 studies
 

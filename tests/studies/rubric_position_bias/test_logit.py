@@ -9,17 +9,16 @@ from scipy import stats
 from scipy.spatial.distance import mahalanobis
 
 from shared.metrics.resampling import Inference
+from studies.rubric_position_bias import logit
 from studies.rubric_position_bias.first_token import of_items
 from studies.rubric_position_bias.grid import grid
 from studies.rubric_position_bias.logit import (
     ALL,
     NO_PRIOR,
-    arm_rows,
     logit_rows,
     one_step_sd,
     score_test,
     sd_row,
-    temperature_rows,
 )
 from studies.rubric_position_bias.metrics import permutation_null, position_counts
 from studies.rubric_position_bias.pairs_logit import NO_FIT, ONE_SCORE, fit_pairs
@@ -38,6 +37,14 @@ def of_judge(seed: int = 0, items: int = 60, alpha=PRIOR, sharpness: float = 2.0
 
 def rows_of(judgements: pd.DataFrame) -> pd.DataFrame:
     return logit_rows(judgements, np.random.default_rng(0), QUICK)
+
+
+def arms_of(judgements: pd.DataFrame) -> pd.DataFrame:
+    return logit.arm_rows(judgements, np.random.default_rng(0), QUICK)
+
+
+def temperatures_of(judgements: pd.DataFrame) -> pd.DataFrame:
+    return logit.temperature_rows(judgements, np.random.default_rng(0), QUICK)
 
 
 def named(rows: pd.DataFrame) -> pd.DataFrame:
@@ -109,6 +116,14 @@ def test_a_prior_is_found_and_in_its_interval():
     assert sd["ci_low"] < PRIOR.std() < sd["ci_high"]
     assert sd["ci_low"] > sd["null_high"] and sd["p"] < 1e-6
     assert found.loc[("score_test", "balanced"), "p"] == pytest.approx(1 / 201)  # none of 200 is as far
+
+
+@pytest.mark.parametrize(("alpha", "found"), [(0.0, False), (PRIOR, True)])
+def test_the_paper_s_form_has_a_test_and_an_interval_that_agree(alpha, found):
+    judgements = of_judge(alpha=alpha, items=120)
+    sd = named(rows_of(judgements)).loc[("sd_alpha_shares", "balanced")]
+    assert sd["p"] == fit_shares(grid(judgements)).wald()[1]
+    assert bool(sd["p"] <= 0.05) is bool(sd["ci_low"] > 0) is found
 
 
 def test_one_score():
@@ -201,15 +216,16 @@ def test_too_few_sources_for_a_test_have_no_mde(sources):
 
 
 def test_over_200_unbiased_judges_all_tests_keep_their_level():
-    """200 simulated data sets without bias: rejections by the exact test, and by the robust one."""
+    """200 simulated data sets without bias: rejections by the exact test, and by the robust ones."""
     whole = grid(planted(200 * 40, 5, "balanced", 0.0, 0.2, 2.0, np.random.default_rng(6)))
     rng = np.random.default_rng(7)
-    exact, robust = [], []
+    exact, robust, paper = [], [], []
     for start in range(0, 200 * 40, 40):
         laid = of_items(whole, np.arange(start, start + 40))
         exact.append(score_test(position_counts(laid), permutation_null(laid, rng, 99))[1] <= 0.05)
         robust.append(fit_pairs(laid).wald()[1] <= 0.05)
-    for rejected in (exact, robust):  # a standard error of 0.015
+        paper.append(fit_shares(laid).wald()[1] <= 0.05)
+    for rejected in (exact, robust, paper):  # a standard error of 0.015
         assert 0.01 < np.mean(rejected) < 0.10
 
 
@@ -248,7 +264,7 @@ def in_arms(scales: dict[str, float], judges=("one", "two"), items: int = 60) ->
 
 def test_arms_by_hand():
     judgements = in_arms({"base": 1.0, "anchor": 0.5}, judges=["one"])
-    rows = named(arm_rows(judgements, QUICK))
+    rows = named(arms_of(judgements))
     fits = {scheme: fit_pairs(grid(cell)) for scheme, cell in judgements.groupby("scheme")}
     base, anchor = fits["base"], fits["anchor"]
     assert rows.loc[("sd_alpha", "base"), "value"] == pytest.approx(base.sd_alpha)
@@ -267,7 +283,7 @@ def test_arms_by_hand():
 
 def test_an_arm_against_itself_is_no_different():
     judgements = in_arms({"base": 1.0}, judges=["one"])
-    twin = named(arm_rows(pd.concat([judgements, judgements.assign(scheme="prose")]), QUICK))
+    twin = named(arms_of(pd.concat([judgements, judgements.assign(scheme="prose")])))
     difference = twin.loc[("sd_alpha_difference", "prose - base")]
     assert difference["value"] == pytest.approx(0, abs=1e-12)
     assert twin.loc[("sd_alpha_ratio", "prose / base"), "value"] == pytest.approx(1)
@@ -276,7 +292,7 @@ def test_an_arm_against_itself_is_no_different():
 def test_the_mean_is_over_judges_that_were_asked_under_all_arms():
     judgements = in_arms({"base": 1.0, "prose": 1.2, "anchor": 0.5}, judges=("one", "two", "three"))
     lacking = judgements[(judgements["judge"] != "three") | (judgements["scheme"] != "anchor")]
-    rows = arm_rows(lacking, QUICK)
+    rows = arms_of(lacking)
     sds = rows[rows["quantity"] == "sd_alpha"].pivot(index="judge", columns="condition", values="value")
     for arm in ("base", "prose", "anchor"):
         assert sds.loc[ALL, arm] == pytest.approx(sds.loc[["one", "two"], arm].mean())
@@ -286,17 +302,61 @@ def test_the_mean_is_over_judges_that_were_asked_under_all_arms():
     assert ratio["n_clusters"] == 30
 
 
-def test_no_ratio_to_a_base_without_a_prior():
-    rows = named(arm_rows(in_arms({"base": 0.0, "prose": 1.0}, judges=["one"]), QUICK))
+def stuck_on_a_place(judgements: pd.DataFrame, judge: str) -> pd.DataFrame:
+    """One judge always takes what stands first: no bias is larger, and it has no finite fit."""
+    first = judgements["order"].str[0].astype(float)
+    return judgements.assign(score=judgements["score"].mask(judgements["judge"] == judge, first))
+
+
+def test_a_mean_says_which_cells_it_lacks():
+    judgements = in_arms({"base": 1.0, "prose": 1.2}, judges=("one", "two", "three"))
+    of_all = arms_of(judgements).query("judge == @ALL")
+    assert (of_all["n_cells"] == 3).all() and set(of_all["note"]) == {""}
+    rows = arms_of(stuck_on_a_place(judgements, "three"))
+    fewer = rows[rows["judge"] == ALL]
+    assert len(fewer) == len(of_all) and (fewer["n_cells"] == 2).all()
+    assert fewer["note"].str.startswith("mean over 2 of 3 cells").all()
+    assert rows.loc[rows["judge"] != ALL, "n_cells"].isna().all()
+
+
+@pytest.mark.parametrize("judges", [["one"], ["one", "two", "three"]])
+def test_no_ratio_to_a_base_without_a_prior(judges):
+    rows = arms_of(in_arms({"base": 0.0, "prose": 1.0}, judges=judges))
+    rows = named(rows[rows["judge"] == (ALL if len(judges) > 1 else "one")])
     ratio = rows.loc[("sd_alpha_ratio", "prose / base")]
     assert np.isnan(ratio["value"]) and ratio["note"] == NO_PRIOR
     assert rows.loc[("sd_alpha_difference", "prose - base"), "ci_low"] > 0
 
 
+@pytest.mark.parametrize("judges", [["one"], ["one", "two", "three"]])
+def test_every_sd_has_a_test_and_what_chance_would_show(judges):
+    rows = arms_of(in_arms({"base": 0.0, "prose": 1.0}, judges=judges))
+    rows = named(rows[rows["judge"] == (ALL if len(judges) > 1 else "one")])
+    base, prose = rows.loc[("sd_alpha", "base")], rows.loc[("sd_alpha", "prose")]
+    assert base["p"] > 0.05 and base["ci_low"] == 0 < base["null_low"] < base["null_high"]
+    assert prose["p"] < 0.01 and prose["ci_low"] > prose["null_high"]
+
+
+def test_means_without_bias_are_found_so_about_as_often_as_the_level_says():
+    """100 data sets of two judges without bias, which err alike under an order: 12 sources of 2 items."""
+    rng = np.random.default_rng(11)
+    rejected = []
+    for _ in range(100):
+        table = planted_items(24, rng, clusters=12)
+        one = planted(table, 5, "balanced", 0.0, 0.1, 2.0, rng)
+        own = planted(table, 5, "balanced", 0.0, 0.1, 2.0, rng)["score"].to_numpy()
+        twin = one.assign(score=np.where(rng.random(len(one)) < 0.7, one["score"], own))
+        judges = pd.concat([one.assign(judge="one"), twin.assign(judge="two")])
+        arms = pd.concat([judges, judges.assign(scheme="prose")])
+        of_all = arms_of(arms).query("judge == @ALL and quantity == 'sd_alpha' and condition == 'base'")
+        rejected += list(of_all["p"] <= 0.05)
+    assert len(rejected) > 80 and np.mean(rejected) < 0.12  # a standard error of 0.022
+
+
 def test_an_arm_without_a_fit_is_not_compared():
     judgements = in_arms({"base": 1.0, "prose": 1.0}, judges=["one"])
     stuck = judgements.assign(score=judgements["score"].where(judgements["scheme"] == "base", 3.0))
-    rows = named(arm_rows(stuck, QUICK))
+    rows = named(arms_of(stuck))
     assert rows.loc[("sd_alpha", "prose"), "note"] == ONE_SCORE
     for quantity, condition in (("sd_alpha_difference", "prose - base"), ("sd_alpha_ratio", "prose / base")):
         row = rows.loc[(quantity, condition)]
@@ -311,9 +371,9 @@ def of_some(judgements: pd.DataFrame, items: slice) -> pd.DataFrame:
 
 def test_arms_are_compared_on_the_items_that_both_answered():
     judgements = of_some(in_arms({"base": 1.0, "prose": 1.2}), slice(20))
-    rows = arm_rows(judgements, QUICK)
+    rows = arms_of(judgements)
     few = judgements[judgements["item"].isin(judgements["item"].unique()[:20])]
-    pd.testing.assert_frame_equal(compared(rows), compared(arm_rows(few, QUICK)))
+    pd.testing.assert_frame_equal(compared(rows), compared(arms_of(few)))
     of_one = named(rows[rows["judge"] == "one"])
     difference = of_one.loc[("sd_alpha_difference", "prose - base")]
     assert (difference["n_items"], difference["n_clusters"], difference["n_trials"]) == (20, 10, 400)
@@ -337,15 +397,15 @@ def test_an_item_s_criteria_are_items_of_their_own():
     one = in_arms({"base": 1.0, "prose": 1.0}, judges=["one"], items=40)
     both = pd.concat([one.assign(criterion="relevance"), one.assign(criterion="fluency")])
     kept = both[(both["scheme"] == "base") | (both["criterion"] == "fluency")]
-    rows = compared(arm_rows(kept, QUICK))
+    rows = compared(arms_of(kept))
     assert list(rows["n_items"]) == [40, 40]
-    assert list(rows["value"]) == pytest.approx(list(compared(arm_rows(one, QUICK))["value"]))
+    assert list(rows["value"]) == pytest.approx(list(compared(arms_of(one))["value"]))
 
 
 def test_arms_without_a_common_item_are_not_compared():
     judgements = in_arms({"base": 1.0, "prose": 1.0}, judges=["one"])
     first = judgements["item"].isin(judgements["item"].unique()[:30])
-    rows = compared(arm_rows(judgements[first == (judgements["scheme"] == "base")], QUICK))
+    rows = compared(arms_of(judgements[first == (judgements["scheme"] == "base")]))
     assert rows[["value", "ci_low", "ci_high", "p", "mde"]].isna().all(axis=None)
     assert (rows["note"] == NO_FIT).all() and (rows[["n_items", "n_clusters"]] == 0).all(axis=None)
 
@@ -363,7 +423,7 @@ def test_an_arm_of_fewer_items_differs_no_more_often_than_by_chance():
         .merge(place, on="item")
         for scheme in ("base", "prose")
     )
-    rows = arm_rows(pd.concat([base, prose[prose["item"].isin(asked)]]), QUICK)
+    rows = arms_of(pd.concat([base, prose[prose["item"].isin(asked)]]))
     found = rows[(rows["quantity"] == "sd_alpha_difference") & (rows["judge"] != ALL)]
     assert len(found) == 100 and set(found["n_items"]) == set(found["n_clusters"]) == {6}
     assert found["value"].notna().mean() > 0.9
@@ -371,20 +431,20 @@ def test_an_arm_of_fewer_items_differs_no_more_often_than_by_chance():
 
 
 def test_arms_need_a_base():
-    assert arm_rows(in_arms({"prose": 1.0, "anchor": 1.0}, judges=["one"]), QUICK).empty
-    assert arm_rows(in_arms({"base": 1.0}, judges=["one"]), QUICK).empty
+    assert arms_of(in_arms({"prose": 1.0, "anchor": 1.0}, judges=["one"])).empty
+    assert arms_of(in_arms({"base": 1.0}, judges=["one"])).empty
 
 
 def test_temperatures_and_efforts():
     base = in_arms({"base": 1.0}, judges=["one"]).assign(effort="low")
     hot, hard = base.assign(temperature=0.6), base.assign(effort="high")
-    rows = named(temperature_rows(pd.concat([hot, hard, base]), QUICK))
+    rows = named(temperatures_of(pd.concat([hot, hard, base])))
     assert ("sd_alpha_difference", "0.6 - 0") in rows.index
     assert ("sd_alpha_difference", "high - low") in rows.index
     of_effort = rows.loc[("sd_alpha_difference", "high - low")]
     assert (of_effort["effort"], of_effort["temperature"]) == ("high", 0)
     # Without efforts there are no such rows.
     plain = base.assign(effort="")
-    assert set(temperature_rows(pd.concat([plain, plain.assign(temperature=1.0)]), QUICK)["condition"]) == {
+    assert set(temperatures_of(pd.concat([plain, plain.assign(temperature=1.0)]))["condition"]) == {
         "0", "1", "1 - 0", "1 / 0",
     }  # fmt: skip

@@ -70,12 +70,18 @@ def test_a_page_says_what_it_rests_on(page, name):
 
 
 @pytest.mark.parametrize("name", TEXTS)
-def test_every_row_of_a_table_is_on_its_page(page, name):
-    """Side by side or one below the other: each value stands there."""
-    printed = [cell for line in lines(page[name]) for cell in line.values()]
-    for row in tables()[name].to_dict("records"):
-        value = estimate(pd.Series(row))
-        assert any(value in cell for cell in printed) or name == "answers"
+def test_every_row_of_a_table_is_on_its_page_once(name):
+    """Side by side or one below the other: each row has a number of its own, and is found by it."""
+    rows = tables()[name]
+    marks = pd.Series(1000.0 + np.arange(len(rows)), index=rows.index)
+    count = marks.where(rows["count"].notna())
+    marked = rows.assign(value=marks, ci_low=np.nan, ci_high=np.nan, count=count)
+    printed = [cell for line in lines(written(name, marked)) for cell in line.values()]
+    for row in marked.to_dict("records"):
+        # Statuses are counts; the rate of ok alone stands beside them. A count may follow an estimate.
+        told = f"{row['count']:.0f}" if name == "answers" else estimate(pd.Series(row))
+        found = [cell for cell in printed if cell == told or (cell.startswith(told) and "[" in told)]
+        assert len(found) == 1, row
 
 
 @pytest.mark.parametrize("name", TEXTS)
@@ -150,6 +156,37 @@ def test_numbers_of_orders_are_lines_and_strategies_columns():
     assert two["balanced"] == two["fixed"] == "0.200 [0.100, 0.300]"
     assert (two["balanced, paper"], three["balanced, paper"]) == ("", "0.700")
     assert "fixed, paper" not in two
+
+
+def test_a_column_tells_what_was_lost_in_itself():
+    told = {"balanced": (3, "n/a: no gain; instrument check"), "fixed": (0, "instrument check")}
+    curve = [
+        row("gain_share", condition=name, k=2, undefined_resamples=lost, note=note, gate="failed")
+        for name, (lost, note) in told.items()
+    ]
+    text = written("k_curve", frame(*curve))
+    [line] = lines(text)
+    assert line["balanced"] == "0.250 [0.150, 0.350], 3 undefined"
+    assert line["fixed"] == "0.250 [0.150, 0.350]"
+    assert line["note"] == "n/a: no gain; instrument check"
+    assert "undefined resamples" not in line and "* undefined: " in text
+    assert "* undefined: " not in written("k_curve", frame(*curve[1:]))
+
+
+def test_a_note_of_the_second_column_is_not_lost():
+    notes = {"balanced": "few", "random": "n/a: no gain; few"}
+    curve = [row("gain_share", condition=name, k=2, note=note) for name, note in notes.items()]
+    assert lines(written("k_curve", frame(*curve)))[0]["note"] == "n/a: no gain; few"
+
+
+def test_what_a_page_does_not_show_it_does_not_explain():
+    side_by_side = row("pearson", condition="balanced - random", k=2, mde=0.1)
+    assert "MDE" not in written("k_curve", frame(side_by_side)).split("\n\n", 2)[2]
+    assert "* MDE: " in written("agreement", frame(side_by_side))
+
+
+def test_a_curve_says_which_items_it_leaves_out(page):
+    assert "under some strategy gives none are left out at every k" in page["k_curve"]
 
 
 def test_ways_to_a_score_are_lines_and_priors_stand_below(page):

@@ -8,6 +8,7 @@ from scipy import stats
 from shared.metrics.multiplicity import holm
 from shared.metrics.resampling import Inference
 from studies.rubric_position_bias.position import (
+    NEEDS_ALL,
     difference_of_tests,
     position_rows,
     size_rows,
@@ -75,6 +76,33 @@ def test_answers_that_were_not_parsed_are_counted_and_left_out():
     assert nothing["n_trials"].eq(0).all() and nothing["n_unparsed"].eq(72).all()
     assert nothing[nothing["quantity"] != "position_share"]["value"].isna().all()
     assert nothing["p"].isna().all()
+
+
+def test_the_paper_s_n_counts_what_could_not_be_parsed():
+    found = rows_of(scripted({"123": 1, "231": 2, "312": 3}))  # half of 72 answers, always the first place
+    whole, of_all = one(found, "printed_v"), one(found, "printed_v_of_all")
+    assert (whole["value"], of_all["value"]) == (1, 0.5)
+    assert of_all["ci_low"] == whole["ci_low"] / 2 and of_all["null_high"] == whole["null_high"] / 2
+
+
+@pytest.mark.parametrize("k", [1, 2, 9])
+def test_over_a_part_of_the_orders_only_the_permutation_test_is_defined(k):
+    """No bias, and sharp content: the places chosen are those where the drawn orders put what is right."""
+    found = rows_of(planted(120, 5, "balanced", 0, 0.5, 4, np.random.default_rng(3), k))
+    numbers = ["value", "ci_low", "ci_high", "null_low", "null_high", "mde"]
+    assert found[numbers].isna().all(axis=None) and (found["note"] == NEEDS_ALL).all()
+    tested = found[found["p"].notna()]
+    assert set(tested["quantity"]) == {"cramers_v", "direction"} and tested["p"].gt(0.05).all()
+    assert set(found["changed"].dropna()) <= {""}
+    shares = found[found["quantity"] == "position_share"]
+    assert shares["count"].sum() == found["n_trials"].iloc[0] == 120 * k
+
+
+def test_some_items_under_a_part_of_the_orders_are_enough_to_mix_places_and_content():
+    rows = planted(20, 5, "balanced", RISING, 0, 1, np.random.default_rng(3))
+    first = rows["item"] == rows["item"].iloc[0]
+    assert "note" not in rows_of(rows)
+    assert (rows_of(rows[~first | (rows["draw"] < 4)])["note"] == NEEDS_ALL).all()
 
 
 def test_chi_square_is_scipys():
@@ -251,3 +279,16 @@ def test_sizes_are_compared_on_the_same_items():
     kept = rows_of(judgements[~lost])
     kept = kept[kept["quantity"] == "cramers_v"].set_index("size")
     assert v["value"].to_numpy() == pytest.approx(kept["value"][v.index].to_numpy())
+
+
+def test_a_size_under_a_part_of_its_orders_is_not_compared():
+    judgements = sized((2, 3, 5))
+    part = judgements[(judgements["size"] != 5) | (judgements["draw"] < 2)]
+    found = size_rows(part, np.random.default_rng(1), QUICK)
+    lost = found["note"] == NEEDS_ALL
+    assert found.loc[lost, "value"].isna().all() and found.loc[~lost, "value"].notna().all()
+    told = found[lost & (found["quantity"] != "lowest_v_share")]
+    assert set(told["condition"]) == {"size 5", "size 5 - size 2", "size 5 - size 3"}
+    # Which is lowest cannot be told where one is not known.
+    assert lost[found["quantity"] == "lowest_v_share"].all()
+    assert 0 < one(found, "cramers_v", size=5)["p"] < 1

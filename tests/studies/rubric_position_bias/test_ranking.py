@@ -10,11 +10,16 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from shared.metrics.resampling import Inference
+from studies.rubric_position_bias.position import NEEDS_ALL
 from studies.rubric_position_bias.ranking import (
+    HALVES,
+    ONE,
     Contests,
+    by_order,
     contests,
+    excess_columns,
     kendall_tau,
-    random_split,
+    random_halves,
     ranking_rows,
     top1_changes,
 )
@@ -104,22 +109,34 @@ def test_means_of_several_items_do_not_rank_by_rounding():
     assert np.isnan(of.means(np.array([1.0, NAN, 2, 1, 1, 1]))).tolist() == [True, False]
 
 
-def test_splits_are_disjoint():
+def test_halves_are_disjoint():
     # Orders 0 to 9 have the scores 1, 2, 4, ..., 512: a mean tells which orders it is over.
     scores = np.tile(2.0 ** np.arange(10), (3, 1))
-    one, other = random_split(scores, (5, 5), rng(), splits=7)
+    one, other = random_halves(scores, rng(), splits=7)
     assert one.shape == (7, 3)
     assert (5 * one + 5 * other == 1023).all()
     assert len(np.unique(one)) > 15  # drawn anew for each item and split
-    single, rest = random_split(scores, (1, 9), rng())
-    assert np.isin(single, scores).all() and single + 9 * rest == pytest.approx(np.full(single.shape, 1023))
+    odd, rest = random_halves(scores[:, :3], rng())
+    assert np.isin(odd + rest, [3, 5, 6]).all()  # of three orders one is in none
 
 
 def test_an_answer_without_a_score_is_left_out_of_its_half():
     scores = np.array([[1.0, NAN, 3.0, NAN]])
-    one, other = random_split(scores, (2, 2), rng(), splits=50)
+    one, other = random_halves(scores, rng(), splits=50)
     assert {1.0, 2.0, 3.0} >= set(one[~np.isnan(one)])
     assert np.isnan(one).any() and (np.isnan(one) == (other == 2.0)).all()
+
+
+def test_scores_by_order_are_of_one_order_for_all_items():
+    frame = judged(3, 2)
+    frame.loc[0, "score"] = NAN
+    cell = next(side_by_side(frame))[1]
+    table = by_order(cell)
+    own = frame[frame["strategy"] == "balanced"].pivot(index="item", columns="order", values="score")
+    oracle = own.loc[cell.items["item"]].to_numpy().T
+    assert table.shape == oracle.shape == (10, 6)
+    assert sorted(map(str, table.tolist())) == sorted(map(str, oracle.tolist()))
+    assert np.isnan(table).sum() == 1
 
 
 # --- Contests ---------------------------------------------------------------------------------------
@@ -129,6 +146,11 @@ def judged(prompts=40, systems=4, criteria=("quality",), alpha=0.0, sharpness=1.
     items = planted_items(prompts * systems * len(criteria), rng(1), clusters=prompts, criteria=criteria)
     slope = alpha * np.linspace(-1, 1, 5)
     return planted(items, 5, ALL, slope, 0, sharpness, rng(2), **names)
+
+
+def asked_once(frame: pd.DataFrame) -> pd.DataFrame:
+    """As at temperature 0: the fixed order's first answer stands for all."""
+    return frame[(frame["strategy"] != "fixed") | (frame["draw"] == 0)]
 
 
 def test_contests_of_a_prompt():
@@ -175,15 +197,107 @@ def test_rows_are_means_over_prompts():
 
 
 def test_what_the_fixed_order_adds_to_a_floor():
-    rows = ranking_rows(judged(alpha=2.0), rng(), QUICK)
-    for quantity in ("kendall_tau", "top1_change_low", "top1_change_high"):
-        value = rows[rows["quantity"] == quantity].set_index("condition")["value"]
-        ours = value["balanced - fixed"]
-        assert value["balanced - fixed over halves"] == pytest.approx(ours - value["halves of balanced"])
-        over_one = ours - value["one of balanced - the others"]
-        assert value["balanced - fixed over one"] == pytest.approx(over_one)
-    k = rows.set_index("condition")["k"]
-    assert (k["halves of balanced"] == 5).all() and (k["one of balanced - the others"] == 1).all()
+    rows = ranking_rows(asked_once(judged(alpha=2.0)), rng(), QUICK)
+    found = {key: own.set_index("condition") for key, own in rows.groupby("quantity")}
+    low, high = found["top1_change_low"], found["top1_change_high"]
+    over = "balanced - fixed over one"
+    # Bounds of a difference: each end takes the other end of what is taken away.
+    ours = "balanced - fixed"
+    assert low.loc[over, "value"] == pytest.approx(low.loc[ours, "value"] - high.loc[ONE, "value"])
+    assert high.loc[over, "value"] == pytest.approx(high.loc[ours, "value"] - low.loc[ONE, "value"])
+    assert rows["k"].groupby(rows["condition"]).first().to_dict() == {
+        **dict.fromkeys([ours, over, "balanced - random"], 10), HALVES: 5, ONE: 1,
+    }  # fmt: skip
+    assert rows["n_contests"].notna().all() and rows["n_unparsed"].notna().all()
+
+
+def test_the_floor_is_that_of_how_often_fixed_is_asked():
+    """One answer is no mean over half of the orders; and a mean over K of them is not one."""
+    frame = judged(20)
+    once, often = (set(ranking_rows(each, rng(), QUICK)["condition"]) for each in (asked_once(frame), frame))
+    assert once - often == {"balanced - fixed over one"}
+    assert often - once == {"balanced - fixed over halves"}
+
+
+@pytest.mark.parametrize("alpha", [0.0, 2.0])
+def test_an_order_like_any_other_adds_nothing(alpha):
+    """Each balanced order in turn stands for Fixed; candidates of a prompt are shown the same one."""
+    frame = judged(40, 4, alpha=alpha)
+    balanced = frame[frame["strategy"] == "balanced"]
+    found = []
+    for _, answers in balanced.groupby("order"):
+        both = pd.concat([balanced, answers.assign(strategy="fixed", draw=0)])
+        rows = ranking_rows(both, rng(), Inference(resamples=20))
+        over = rows[rows["condition"] == "balanced - fixed over one"]
+        found.append(over.set_index("quantity")["value"])
+    mean = pd.concat(found, axis=1).mean(axis=1)
+    assert len(found) == 10
+    assert mean["kendall_tau"] == pytest.approx(0, abs=0.01)
+    assert mean["top1_change_low"] == pytest.approx(-mean["top1_change_high"])
+    assert mean["top1_change_low"] < 0  # ties: the bounds hold 0
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    st.lists(
+        st.tuples(*[st.integers(1, 3)] * 4),
+        min_size=2,
+        max_size=4,
+    )
+)
+def test_bounds_of_an_excess_hold_over_all_ways_to_break_ties(candidates):
+    ours, floor = np.array(candidates, float).T[:2], np.array(candidates, float).T[2:]
+    of = among(len(candidates))
+    best = [np.flatnonzero(scores == scores.max()) for scores in (*ours, *floor)]
+    differences = [
+        (one != other) - int(first != second) for one, other, first, second in itertools.product(*best)
+    ]
+    columns = []
+    for x, y in (ours, floor):
+        low, high = top1_changes(x, y, of)
+        columns.append(np.stack([[1.0], [0.0], [1.0], low, high], axis=-1))
+    [[*_, low, high]] = excess_columns(*columns)
+    assert (low, high) == (min(differences), max(differences))
+
+
+def test_a_difference_is_of_the_contests_that_both_have():
+    # (has tau, tau, has best, low, high). In the second contest ours has no tau; the floor has one in half
+    # of its splits, of 0.1 / 0.5. The third has no two candidates under the floor.
+    ours = np.array([[1, 0.5, 1, 0, 1], [0, 0, 1, 1, 1], [1, 0.9, 1, 0, 0]])
+    floor = np.array([[0.5, 0.1, 1, 0.25, 0.75], [1, 0.3, 1, 0.5, 0.5], [0, 0, 0, 0, 0]])
+    expected = [[1, 0.3, 1, -0.75, 0.75], [0, 0, 1, 0.5, 0.5], [0, 0, 0, 0, 0]]
+    assert excess_columns(ours, floor) == pytest.approx(np.array(expected))
+
+
+def test_what_a_difference_counts_is_in_both():
+    frame = asked_once(judged(30, 3, alpha=1.0))
+    tied = frame["strategy"].eq("fixed") & frame["prompt"].isin(frame["prompt"].unique()[:10])
+    rows = ranking_rows(frame.assign(score=frame["score"].where(~tied, 3.0)), rng(), QUICK)
+    ours, over = (
+        only(rows, quantity="kendall_tau", condition=name)
+        for name in ("balanced - fixed", "balanced - fixed over one")
+    )
+    assert (over["n_contests"], over["n_undefined"]) == (30, ours["n_undefined"])
+    assert ours["n_undefined"] >= 10
+
+
+def test_one_strategy_cuts_no_comparison_of_others():
+    frame = asked_once(judged(20))
+    short = frame[(frame["strategy"] != "random") | (frame["draw"] < 4)]
+    whole, cut = (ranking_rows(each, rng(), QUICK) for each in (frame, short))
+    assert (cut.loc[cut["condition"] == "balanced - random", "k"] == 4).all()
+    kept = [each[~each["condition"].str.contains("random")].reset_index(drop=True) for each in (whole, cut)]
+    pd.testing.assert_frame_equal(*kept)
+
+
+def test_without_all_orders_there_is_no_floor_of_one():
+    frame = asked_once(judged(20))
+    some = frame[frame["draw"] < 4]
+    rows = ranking_rows(some, rng(), QUICK)
+    lacking = rows[rows["condition"] == ONE]
+    assert len(lacking) == 3 and lacking["value"].isna().all() and (lacking["note"] == NEEDS_ALL).all()
+    assert not rows["condition"].str.contains("over").any()
+    assert only(rows, quantity="kendall_tau", condition=HALVES)["k"] == 2
 
 
 def test_a_judge_that_no_order_moves_ranks_alike():
@@ -222,12 +336,10 @@ def test_several_criteria_are_ranked_both_ways():
 
 
 def test_noise_alone_changes_the_best_candidate():
-    # No bias, so that Fixed is one more noisy order: its changes are those of one balanced order.
+    # No bias, and yet one order in common and all orders differ in their best candidate.
     rows = ranking_rows(judged(150, 4), rng(), QUICK)
-    excess = rows[rows["condition"] == "balanced - fixed over one"]
-    assert (excess["ci_low"].lt(0.05) & excess["ci_high"].gt(-0.05)).all()
-    floor = only(rows, quantity="top1_change_high", condition="one of balanced - the others")
-    assert floor["value"] > 0.3
+    low, high = (only(rows, quantity=f"top1_change_{end}", condition=ONE) for end in ("low", "high"))
+    assert low["ci_low"] > 0.1 and high["value"] > 0.3
 
 
 def test_cells_do_not_move_each_other():

@@ -41,7 +41,23 @@ def test_the_first_k_by_hand():
     assert cell.means("balanced", 2).tolist() == [2, 4]
     assert cell.means("balanced", 4) == pytest.approx([3, 8 / 3])
     assert np.isnan(cell.means("balanced", 1)[1])
-    assert cell.n_unparsed("balanced") == 2
+    assert cell.n_unparsed(4, "balanced") == 2
+
+
+def test_answers_without_a_score_are_those_of_the_first_k():
+    nan = float("nan")
+    cell = only_cell(judged("a", "balanced", [nan, 3, nan, nan]), judged("a", "fixed", [nan]))
+    assert [cell.n_unparsed(k, "balanced") for k in (1, 2, 3, 4)] == [1, 1, 2, 3]
+    assert cell.n_unparsed(4, "fixed") == 1
+    assert cell.n_unparsed(2, "balanced", "fixed") == 2
+
+
+def test_strategies_are_compared_at_what_these_have():
+    # Random's two orders cut nothing in which Random plays no part.
+    four = [judged("a", name, [1, 2, 3, 4]) for name in ("balanced", "fixed")]
+    cell = only_cell(*four, judged("a", "random", [1, 2]))
+    assert cell.common_k("balanced", "fixed") == cell.common_k("balanced") == 4
+    assert cell.common_k("balanced", "random") == cell.matched_k == 2
 
 
 def test_an_item_that_was_not_asked_under_all_k_has_no_mean():

@@ -26,13 +26,14 @@ def judged(judge="a", seed=1):
     asked = [
         {"strategy": ("balanced", "random", "fixed"), "probabilities": True},
         {"strategy": "balanced", "scheme": "prose"},
-        {"strategy": "balanced", "temperature": 0.6},
+        {"strategy": ("balanced", "fixed"), "temperature": 0.6},
     ]
     frames = [
         planted(items, 5, alpha=SLOPE, beta=0, sharpness=2, rng=rng, judge=judge, **names) for names in asked
     ]
     frames += [
-        planted(items, n, "balanced", np.linspace(-1, 1, n), 0, 2, rng, judge=judge) for n in (2, 3, 9)
+        planted(items, n, strategy, np.linspace(-1, 1, n), 0, 2, rng, judge=judge)
+        for n, strategy in ((2, "balanced"), (3, "balanced"), (9, ("balanced", "random", "fixed")))
     ]
     criteria = planted_criteria(
         8, ("x", "y", "z"), [0, 0.2, 0.4], rng, judge=judge, dataset="embedded", scales=("12345", "54321")
@@ -68,6 +69,30 @@ def test_what_was_planted_is_found(made):
     position = made["position"].set_index("quantity")
     assert position.loc["direction", "value"] > 0.1 and position.loc["cramers_v", "p"] < 0.05
     assert made["logit"].set_index("quantity").loc["sd_alpha", "p"] < 0.05
+
+
+@pytest.mark.parametrize("name", ["agreement", "gain", "k_curve", "ranking"])
+def test_strategies_are_compared_of_five_and_of_nine_options(made, name):
+    score = made[name].query("setting == 'score'")
+    assert set(score["size"]) == {5, 9}
+    assert (score.loc[score["judge"] == "a", "gate"] != "not asked").all()
+    if name != "gain":
+        nine = score[score["size"] == 9]
+        assert {"balanced - random", "balanced - fixed"} <= set(nine["condition"]) and nine["k"].max() == 18
+
+
+def test_fixed_is_compared_at_every_temperature(made):
+    r = made["temperature"].query("quantity == 'pearson'").set_index(["temperature", "condition"])["k"]
+    once = {"balanced": 10, "fixed": 10, "balanced - fixed": 10}
+    assert r.to_dict() == {(heat, name): k for heat in (0.0, 0.6) for name, k in once.items()}
+
+
+def test_criteria_are_pooled_and_alone(made):
+    rows = made["agreement"].query("setting == 'criteria' and condition == 'balanced' and quantity == 'pearson'")
+    assert rows.groupby("scale")["criterion"].agg(list).to_dict() == {
+        scale: ["", "x", "y", "z"] for scale in ("12345", "54321")
+    }
+    assert not (made["agreement"].query("criterion != ''")["quantity"].str.contains("cells")).any()
 
 
 def test_no_estimate_lies_outside_its_own_interval(made):
