@@ -12,9 +12,9 @@ from shared.judge.stated_marks import marked, plain
 
 Stated = Literal["first", "second", "tie", "none"]
 
-CHOICE, COMPARISON, REMARK, LIKENESS = 3, 2, 1, 0
-"""How directly a clause states a preference: a choice outranks a comparison, which outranks praise or
-criticism of one candidate alone, which outranks saying that both are alike."""
+CHOICE, COMPARISON, BOTH_BEST, REMARK, LIKENESS = 4, 3, 2, 1, 0
+"""How directly a clause states a preference: a choice outranks a comparison, which outranks calling both the
+best, which outranks praise or criticism of one candidate alone, which outranks saying that both are alike."""
 
 
 def stated_preference(rationale: str, candidate: str = "summary") -> Stated:
@@ -64,8 +64,9 @@ def named_better(text: str, candidate: str = "answer") -> Stated:
     Returns
     -------
     {"first", "second", "tie", "none"}
-        A place on the screen; ``tie`` where it chooses neither; ``none`` where it names nobody, whatever it
-        praises or criticises, and where its choices, or its comparisons without a choice, name both.
+        A place on the screen; ``tie`` where it chooses neither, or both; ``none`` where it names nobody,
+        whatever it praises or criticises, and where its choices, or its comparisons without a choice,
+        contradict each other: "both are the best" contradicts "the second is the best".
 
     Notes
     -----
@@ -79,7 +80,7 @@ def named_better(text: str, candidate: str = "answer") -> Stated:
     >>> named_better("Answer 1 omits the date. Answer 2 gives it.")
     'none'
     """
-    return _decide(_evidence(marked(plain(text), candidate)), COMPARISON)
+    return _decide(_evidence(marked(plain(text), candidate)), BOTH_BEST)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,9 +105,12 @@ class Evidence:
 def _decide(found: Sequence[Evidence], least: int = LIKENESS) -> Stated:
     """What the most direct evidence says, at least so direct; where that contradicts itself, nothing."""
     live = [evidence for evidence in found if not evidence.conceded] or found
-    alike = any(evidence.level == LIKENESS for evidence in live)
-    for level in (CHOICE, COMPARISON):
+    both_best = any(evidence.level == BOTH_BEST for evidence in live)
+    alike = both_best or any(evidence.level == LIKENESS for evidence in live)
+    for level in (CHOICE, COMPARISON, BOTH_BEST):
         favoured = {evidence.favours for evidence in live if evidence.level == level}
+        if level == CHOICE and favoured and both_best:
+            favoured.add("tie")  # what chooses both contradicts what chooses one
         if len(favoured) == 1:
             return favoured.pop()
         if favoured:
@@ -239,7 +243,7 @@ def _said(clause: str, parts: Sequence[tuple[str, str]], link: str) -> list[Evid
     if (alone := _ALONE.search(clause)) and not said:
         said = [Evidence(REMARK, alone[1] or alone[2], True, conceded)]
     said += [
-        Evidence(CHOICE, found[1], _holds(clause, found), conceded)
+        Evidence(BOTH_BEST if found[1] == "BOTH" else CHOICE, found[1], _holds(clause, found), conceded)
         for found in words.CHOOSES.finditer(clause)
     ]
     if any(_holds(clause, found) for found in words.NO_CHOICE.finditer(clause)):
@@ -257,12 +261,12 @@ def _of_part(about: str, text: str, concluding: bool, conceded: bool) -> Iterato
     if compared and about in ("", compared[1]):
         about = "SECOND" if compared[1] == "FIRST" else "FIRST"
     for level, good in _judged(" ".join(text.split())):
+        raised = CHOICE if concluding and level == COMPARISON else level
         if about == "NEITHER" and level >= COMPARISON:
             yield Evidence(CHOICE, about, good, conceded)
         elif about in ("BOTH", "NEITHER"):
-            yield Evidence(LIKENESS, about, good, conceded)
+            yield Evidence(BOTH_BEST if raised == CHOICE else LIKENESS, about, good, conceded)
         elif about:
-            raised = CHOICE if concluding and level == COMPARISON else level
             yield Evidence(raised, about, good, conceded)
 
 

@@ -167,7 +167,8 @@ _CHOICE_IS = (
     rf"(?: (?:{_NAMES}))?(?: overall)?(?: is| was| goes to| must be|:)"
 )
 CHOOSES = re.compile(
-    rf"\b(?:{_CHOOSING}|{_CHOICE_IS})[:,]? (?:that |the |therefore |clearly )*(FIRST|SECOND)\b"
+    rf"\b(?:{_CHOOSING}|{_CHOICE_IS})[:,]? (?:that |the |therefore |clearly )*"
+    r"(FIRST|SECOND|BOTH(?=\W*(?:$|[,.:)])))\b"
 )
 
 # --- Likeness of both ---------------------------------------------------------------------------------

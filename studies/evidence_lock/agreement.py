@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from shared.metrics.resampling import Inference, rate_interval, signed_interval
-from studies.evidence_lock.pairs import CELL, cells, main_cells
+from studies.evidence_lock.pairs import CELL, NEUTRAL, cells, main_cells
 from studies.evidence_lock.rows import Draws, corrected, draws, frame, row, signed_test
 
 RATES = {
@@ -21,9 +21,19 @@ RATES = {
 }
 """Each rate, and the column of `pairs.pairs` that it is the mean of."""
 
+STEP = {
+    "agreement": 0.5,
+    "agreement_half": 0.25,
+    "agreement_all": 0.5,
+    "inconsistency": 1.0,
+    "tie_rate": 0.5,
+    "first_shown": 0.5,
+}
+"""The least that one pair moves a quantity, of another verdict in one of its two orders."""
+
 OF_SUBSETS = ("agreement", "inconsistency")
 
-NAMINGS = ("neutral", "letters")
+NAMINGS = (NEUTRAL, "letters")
 
 FAMILY = ("judge", "naming", "quantity")
 
@@ -97,5 +107,5 @@ def _place(
     found = signed_interval(used["first_shown"], used["cluster"], rng, inference)
     yield {
         **row("first_shown", names, found, used, cell),
-        **signed_test(used["first_shown"], used["cluster"], rng, inference),
+        **signed_test(used["first_shown"], used["cluster"], rng, inference, STEP["first_shown"]),
     }

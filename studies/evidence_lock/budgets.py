@@ -11,8 +11,8 @@ import pandas as pd
 from shared.metrics.resampling import Array, Inference, rate_interval
 from studies.evidence_lock.agreement import RATES, asked_of
 from studies.evidence_lock.cost import mean_ratio
-from studies.evidence_lock.differences import MORE, REFERENCE, beside, difference_row
-from studies.evidence_lock.pairs import CELL, cells, largest_records
+from studies.evidence_lock.differences import MORE, beside, difference_row
+from studies.evidence_lock.pairs import CELL, REFERENCE, cells, largest_records
 from studies.evidence_lock.params import TEXTS_OF_RECORD
 from studies.evidence_lock.protocols import TEXTS_OF_ASSESSMENTS
 from studies.evidence_lock.rows import Draws, corrected, draws, frame, row

@@ -24,7 +24,6 @@ from shared.reporting.panels import (
     sheet,
     width_of,
 )
-from studies.evidence_lock.differences import REFERENCE
 from studies.evidence_lock.drawing import (
     contexts_of,
     limits,
@@ -33,6 +32,7 @@ from studies.evidence_lock.drawing import (
     with_missable,
     without_range,
 )
+from studies.evidence_lock.pairs import REFERENCE
 
 TITLE = "What a shorter record loses"
 

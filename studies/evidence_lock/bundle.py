@@ -28,8 +28,8 @@ STEPS = (
     Step("record frozen", "lock_with_source", "conversation"),
     Step("source removed", "lock", "lock_with_source"),
 )
-"""From Structured to the lock: two calls instead of one, then a fresh context that has the record and the
-source, then the record alone."""
+"""From Structured to the lock: told not to choose, and the verdict asked for in a second call; then a fresh
+context that has the record, as an earlier step's, and the source; then the record alone."""
 
 ALL_STEPS = Step("all steps", "lock", "structured")
 
@@ -37,11 +37,13 @@ CHAIN = ("structured", "conversation", "lock_with_source", "lock")
 """The schemes of `STEPS`, which are compared on the pairs that all of them have."""
 
 APART = (
+    Step("source and verdict removed", "frozen_evidence", "structured"),
+    Step("told not to choose", "lock", "frozen_evidence"),
     Step("evidence written", "structured", "standard"),
     Step("record added", "lock_with_source", "reread"),
 )
-"""Contrasts beside the steps: what writing evidence does before a verdict, and what a frozen record adds to a
-source that is read again."""
+"""Contrasts beside the steps: the same evidence decided from alone, and the lock's against it; what writing
+evidence does before a verdict, and what a frozen record adds to a source that is read again."""
 
 ANOTHERS = Step("another's record", "other_record", "lock")
 """The lock with a record that another judge wrote; a row for each writer."""
@@ -83,8 +85,11 @@ def bundle_rows(pairs: pd.DataFrame, rng: np.random.Generator, inference: Infere
 
     Notes
     -----
-    The steps are added in the one order in which each differs from the one before by a single thing; another
-    order would divide the same sum otherwise.
+    Steps bundle things too. The second call comes with the instruction not to choose, under which other
+    evidence is written; the fresh context with a record that is restated, and said to be an earlier step's.
+    Only the source is removed by itself. "Source and verdict removed" and "told not to choose" divide the same
+    sum at another place: the first has Structured's very evidence, decided from alone. Another order of steps
+    would divide it otherwise again.
     """
     by_name = draws(rng)
     rows: list[dict[str, Any]] = []

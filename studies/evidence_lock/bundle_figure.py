@@ -46,8 +46,8 @@ from studies.evidence_lock.drawing import (
 TITLE = "Where the lock's loss comes from"
 
 QUANTITIES: Mapping[str, str] = {
-    "agreement": "agreement less Structured's",
-    "inconsistency": "inconsistency less Structured's",
+    "agreement": "difference of agreement",
+    "inconsistency": "difference of inconsistency",
 }
 
 NAMES: Mapping[str, str] = {
@@ -55,6 +55,8 @@ NAMES: Mapping[str, str] = {
     "record frozen": "+ record frozen,\nfresh context",
     "source removed": "+ source removed",
     ALL_STEPS.condition: "= Evidence Lock",
+    "source and verdict removed": "Structured's evidence alone\n- Structured",
+    "told not to choose": "Evidence Lock - Structured's\nevidence alone",
     "evidence written": "Structured - Standard",
     "record added": "record and source\n- source read again",
 }

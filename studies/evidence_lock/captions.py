@@ -36,9 +36,12 @@ TEXTS: Mapping[str, Text] = {
     "verdicts": Text(
         "Verdicts over several presentations",
         "One verdict a pair, out of several: the order-averaged one is the answer that has the more of both "
-        "orders' votes, a tie counting for neither; the majority is the most frequent verdict over all that "
-        "a protocol was asked about the pair (orders, crossed or not, wordings, replicates), and a tie "
-        "where no single verdict is. Rows of judge `all` pool the votes of all judges.",
+        "orders' votes, a tie counting for neither; the majority is the most frequent of the same votes, "
+        "two a judge under every protocol, and a tie where no single verdict is. Pairs that lack a verdict "
+        "in either order have none. The most frequent `of all trials` counts crossed orders, wordings and "
+        "samples too, of the pairs that were asked more; its mean number of votes stands beside it, and "
+        "since more votes agree more often with equal skill, it is not to be held against a protocol with "
+        "fewer. Rows of judge `all` pool the votes of all judges.",
     ),
     "cost": Text(
         "What a verdict costs",
@@ -50,10 +53,14 @@ TEXTS: Mapping[str, Text] = {
     "bundle": Text(
         "The lock taken apart",
         "From Structured to the lock in three steps, each a paired difference on the pairs that have all of "
-        "them, so that the steps sum to the whole: a second call in the same conversation; a fresh call that "
-        "sees the frozen record and the source; the source removed. Beside them: what writing evidence does "
-        "at all (Structured less Standard), what the record adds to a second reading of the source, and what "
-        "another judge's record is worth against the judge's own. Tests as in [differences](differences.md).",
+        "them, so that the steps sum to the whole: the judge is told not to choose, and asked for its "
+        "verdict in a second call of the same conversation; a fresh call that sees the frozen record, as an "
+        "earlier step's, and the source; the source removed. The first two change more than one thing, and "
+        "the evidence itself is another where the judge is told not to choose. So beside them: Structured's "
+        "very evidence decided from alone, less Structured, and the lock less that; what writing evidence "
+        "does at all (Structured less Standard), what the record adds to a second reading of the source, "
+        "and what another judge's record is worth against the judge's own. Tests as in "
+        "[differences](differences.md).",
     ),
     "orders": Text(
         "Where a change of verdict comes from",
@@ -73,9 +80,11 @@ TEXTS: Mapping[str, Text] = {
     ),
     "leaks": Text(
         "Records that decide",
-        "Call 1 is told not to choose. `names a better answer`: the record says which answer is better, by a "
-        "choice or a comparison; `leans` counts praise of one answer, or criticism of the other alone, too; "
-        "`followed` is how often the verdict is then that answer. Records are read by rules over words.",
+        "Call 1 is told not to choose. `names a better answer`: the record says which answer is better, by "
+        "a choice or a comparison; `leans` counts praise of one answer, or criticism of the other alone, "
+        "too; `followed` is how often the verdict is then that answer. Records are read by rules over "
+        "words; how often a reader of [140 labelled records](../../data/embedded/evidence_lock/README.md) "
+        "agrees with them is their `precision` and `recall`.",
     ),
     "lost": Text(
         "What the record lost",

@@ -1,10 +1,10 @@
-"""Two groups of units whose clusters overlap: the difference of their means, tested, with its power."""
+"""Two groups of units whose clusters overlap: the difference of their means within strata, tested, with power."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +13,7 @@ import pandas as pd
 from shared.metrics.permutation import permutation_p
 from shared.metrics.power import minimum_detectable_effect
 from shared.metrics.resampling import Array, Estimate, Inference, bootstrap, cluster_sums, ratio
+from studies.evidence_lock.cost import FEWEST
 
 Codes = npt.NDArray[np.integer]
 Flags = npt.NDArray[np.bool_]
@@ -23,11 +24,29 @@ _BLOCK = 4_000_000
 
 @dataclass(frozen=True, slots=True)
 class Contrast:
-    """A difference of two means; ``n_clusters`` of its estimate is that of the smaller group."""
+    """A difference of two means; ``n_clusters`` of its estimate is that of the smaller group, as compared."""
 
     estimate: Estimate
     p: float
     mde: float
+
+
+def comparable(first: npt.ArrayLike, strata: npt.ArrayLike) -> Flags:
+    """Which units have a unit of the other group in their stratum.
+
+    Parameters
+    ----------
+    first : array_like of bool, shape (units,)
+    strata : array_like, shape (units,)
+
+    Examples
+    --------
+    >>> comparable([True, False, True, True], ["a", "a", "b", "b"]).tolist()
+    [True, True, False, False]
+    """
+    member, codes = np.asarray(first, dtype=bool), _codes(strata)
+    has_both = [np.bincount(codes[part], minlength=codes.max(initial=-1) + 1) > 0 for part in (member, ~member)]
+    return np.asarray((has_both[0] & has_both[1])[codes])
 
 
 def contrasts(
@@ -35,11 +54,12 @@ def contrasts(
     weights: Array,
     first: npt.ArrayLike,
     clusters: npt.ArrayLike,
+    strata: npt.ArrayLike,
     reaches: Sequence[float],
     rng: np.random.Generator,
     inference: Inference,
 ) -> list[Contrast]:
-    """The mean of several quantities over some units less that over the others.
+    """The mean of several quantities over some units less that over the others, within strata.
 
     Parameters
     ----------
@@ -49,7 +69,9 @@ def contrasts(
     first : array_like of bool, shape (units,)
         The units of the first group.
     clusters : array_like, shape (units,)
-        A cluster may have units in both groups. Units of a cluster stand in one order (12 before 21).
+        A cluster may have units in both groups.
+    strata : array_like, shape (units,)
+        What must not differ between the groups. Only strata that have units in both count (`comparable`).
     reaches : sequence of float
         Of each quantity: its difference lies in [-reach, reach].
     rng : numpy.random.Generator
@@ -58,29 +80,38 @@ def contrasts(
     Returns
     -------
     list of Contrast
-        One a quantity; nan where a group is empty. The interval is nan where more resamples lack a group than
-        it leaves out (a group of two clusters), and so is the detectable effect.
+        One a quantity: the mean of the strata's differences, each weighted by w v / (w + v) for the weights w
+        and v of its two groups; nan where no stratum has both. The interval is nan where the smaller group
+        has fewer than `cost.FEWEST` clusters, or more resamples lack a difference than it leaves out, and so
+        is the detectable effect.
 
     Notes
     -----
     The interval resamples clusters, with all of their units. The test exchanges whole clusters' memberships
-    among clusters with as many units: exact where which units are in which group has nothing to do with the
-    quantity, whatever goes together inside clusters. The detectable effect is that of a t test on each
-    cluster's linear contribution, which comes close to that test where groups are not small.
+    among clusters with as many units in each stratum, so that a unit's membership goes to a unit of its own
+    stratum: exact where which units are in which group has nothing to do with the quantity inside strata,
+    whatever goes together inside clusters. The detectable effect is that of a t test on each cluster's linear
+    contribution, which comes close to that test where groups are not small.
 
     References
     ----------
-    Cameron, Gelbach and Miller (2008), Review of Economics and Statistics 90, 414-427 (the interval); Phipson
-    and Smyth (2010), Statistical Applications in Genetics and Molecular Biology 9, 39 (the test).
+    Mantel and Haenszel (1959), Journal of the National Cancer Institute 22, 719-748, and Greenland and Robins
+    (1985), Biometrics 41, 55-68 (the weights); Cameron, Gelbach and Miller (2008), Review of Economics and
+    Statistics 90, 414-427 (the interval); Phipson and Smyth (2010), Statistical Applications in Genetics and
+    Molecular Biology 9, 39 (the test).
     """
-    chosen, codes = np.asarray(first, dtype=bool), pd.factorize(np.asarray(clusters, dtype=object))[0]
-    null = _null(sums, weights, chosen, codes, inference.permutations, rng)
+    kept = comparable(first, strata)
+    if not kept.any():
+        return [Contrast(Estimate(np.nan, np.nan, np.nan, 0), np.nan, np.nan) for _ in reaches]
+    chosen, sums, weights = np.asarray(first, dtype=bool)[kept], sums[kept], weights[kept]
+    codes, levels = (_codes(np.asarray(names, dtype=object)[kept]) for names in (clusters, strata))
+    null = _null(sums, weights, chosen, codes, levels, inference.permutations, rng)
     found = []
     for place, reach in enumerate(reaches):
-        own = _columns(sums[:, place], weights[:, place], chosen)
-        estimate = _estimate(cluster_sums(own, codes), reach, rng, inference)
+        totals = cluster_sums(_columns(sums[:, place], weights[:, place], chosen, levels), codes)
+        estimate = _estimate(totals, reach, rng, inference)
         p = permutation_p(abs(estimate.value), np.abs(null[:, place]))
-        found.append(Contrast(estimate, p, _detectable(cluster_sums(own, codes), estimate, inference)))
+        found.append(Contrast(estimate, p, _detectable(totals, estimate, inference)))
     return found
 
 
@@ -125,19 +156,49 @@ def with_width(difference: Estimate, first: Estimate, second: Estimate) -> Estim
     return Estimate(difference.value, float(low), float(high), difference.n_clusters)
 
 
-def _columns(sums: Array, weights: Array, first: Flags) -> Array:
-    """(weight, sum) in the first group, and in the second."""
-    return np.column_stack([weights * first, sums * first, weights * ~first, sums * ~first])
+def _codes(names: npt.ArrayLike) -> Codes:
+    return pd.factorize(np.asarray(names, dtype=object))[0]
+
+
+def _by_stratum(values: Array, strata: Codes) -> Array:
+    """Columns of units, spread over a column a stratum; shape (units, columns, strata)."""
+    is_of = strata[:, None] == np.arange(strata.max() + 1)
+    return np.asarray(values[:, :, None] * is_of[:, None, :])
+
+
+def _columns(sums: Array, weights: Array, first: Flags, strata: Codes) -> Array:
+    """(weight, sum) in the first group, and in the second, each by stratum; shape (units, 4 strata)."""
+    columns = np.column_stack([weights * first, sums * first, weights * ~first, sums * ~first])
+    return _by_stratum(columns, strata).reshape(len(columns), -1)
+
+
+def _parts(totals: Array) -> tuple[Array, Array]:
+    """What a stratum adds to the difference, and its weight; shape (..., strata).
+
+    ``totals`` has the columns of `_columns`.
+    """
+    weight, total, other_weight, other_total = _split(totals)
+    both = weight + other_weight
+    product = total * other_weight - other_total * weight
+    return np.nan_to_num(ratio(product, both)), np.nan_to_num(ratio(weight * other_weight, both))
+
+
+def _split(totals: Array) -> Array:
+    """Weight and sum of either group, (4, ..., strata)."""
+    return np.moveaxis(totals.reshape(*totals.shape[:-1], 4, totals.shape[-1] // 4), -2, 0)
 
 
 def _difference(totals: Array) -> Array:
-    return ratio(totals[..., 1], totals[..., 0]) - ratio(totals[..., 3], totals[..., 2])
+    above, below = _parts(totals)
+    return ratio(above.sum(axis=-1), below.sum(axis=-1))
 
 
 def _estimate(totals: Array, reach: float, rng: np.random.Generator, inference: Inference) -> Estimate:
     found = bootstrap(_difference, totals, rng, inference, (-reach, reach))
-    smaller = int((totals[:, [0, 2]] > 0).sum(axis=0).min()) if len(totals) else 0
-    return Estimate(found.value, found.low, found.high, smaller)
+    weight, _, other_weight, _ = _split(totals)
+    smaller = min(int((of_group > 0).any(axis=-1).sum()) for of_group in (weight, other_weight))
+    told = replace(found, n_clusters=smaller)
+    return told if smaller >= FEWEST else replace(told, low=np.nan, high=np.nan)
 
 
 def _detectable(totals: Array, estimate: Estimate, inference: Inference) -> float:
@@ -145,33 +206,49 @@ def _detectable(totals: Array, estimate: Estimate, inference: Inference) -> floa
     if np.isnan(estimate.low):
         return np.nan
     whole = totals.sum(axis=0)
-    one = (totals[:, 1] - totals[:, 0] * whole[1] / whole[0]) / whole[0]
-    other = (totals[:, 3] - totals[:, 2] * whole[3] / whole[2]) / whole[2]
-    effects = estimate.value + len(totals) * (one - other)
+    above, below = _parts(whole)
+    weight, total, other_weight, other_total = _split(whole)
+    own_weight, own_total, own_other_weight, own_other_total = _split(totals)
+    both, own = weight + other_weight, own_weight + own_other_weight
+    # The derivatives of what `_parts` has, along each cluster.
+    of_above = own_total * other_weight + total * own_other_weight
+    of_above = ratio(of_above - own_other_total * weight - other_total * own_weight - above * own, both)
+    of_below = ratio(own_weight * other_weight + weight * own_other_weight - below * own, both)
+    moved = np.nansum(of_above - estimate.value * of_below, axis=1) / below.sum()
+    effects = estimate.value + len(totals) * moved
     return minimum_detectable_effect(effects, inference.alpha, graded=True)
 
 
 def _null(
-    sums: Array, weights: Array, first: Flags, codes: Codes, permutations: int, rng: np.random.Generator
+    sums: Array,
+    weights: Array,
+    first: Flags,
+    codes: Codes,
+    strata: Codes,
+    permutations: int,
+    rng: np.random.Generator,
 ) -> Array:
-    """Differences, (permutations, quantities), after exchanges of memberships among clusters of one size."""
-    columns = np.concatenate([weights, sums], axis=1)
-    inside = np.zeros((permutations, columns.shape[1]))
-    for units in _by_size(codes):
+    """Differences, (permutations, quantities), after exchanges of memberships among clusters that are alike."""
+    columns = _by_stratum(np.concatenate([weights, sums], axis=1), strata)
+    inside = np.zeros((permutations, columns[0].size))
+    for units in _alike(codes, strata):
         members, values = first[units], columns[units].reshape(units.size, -1)
         step = max(1, _BLOCK // units.size)
         for start in range(0, permutations, step):
             rows = min(step, permutations - start)
             drawn = rng.random((rows, len(units))).argsort(axis=1)
             inside[start : start + rows] += members[drawn].reshape(rows, -1).astype(float) @ values
-    pairs = np.stack([inside, columns.sum(axis=0) - inside]).reshape(2, permutations, 2, sums.shape[1])
-    means = ratio(pairs[:, :, 1], pairs[:, :, 0])
-    return np.asarray(means[0] - means[1])
+    n = sums.shape[1]
+    inside = inside.reshape(permutations, 2, n, -1)
+    outside = columns.sum(axis=0).reshape(2, n, -1) - inside
+    totals = np.stack([inside[:, 0], inside[:, 1], outside[:, 0], outside[:, 1]], axis=2)
+    return _difference(totals.reshape(permutations, n, -1))
 
 
-def _by_size(codes: Codes) -> Iterator[Codes]:
-    """The units of the clusters of each size: an array of (clusters, size)."""
-    order, sizes = np.argsort(codes, kind="stable"), np.bincount(codes) if len(codes) else np.array([], int)
-    starts = np.cumsum(sizes) - sizes
-    for size in np.unique(sizes):
-        yield order[starts[sizes == size][:, None] + np.arange(size)]
+def _alike(codes: Codes, strata: Codes) -> Iterator[Codes]:
+    """The units of the clusters that have as many in each stratum: arrays of (clusters, size)."""
+    order = np.lexsort([strata, codes])
+    clusters = pd.Series(order).groupby(codes[order], sort=False).agg(tuple)
+    kinds = clusters.map(lambda units: tuple(strata[list(units)]))
+    for _, own in clusters.groupby(kinds, sort=False):
+        yield np.array(own.tolist())

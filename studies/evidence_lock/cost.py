@@ -11,8 +11,8 @@ import numpy.typing as npt
 import pandas as pd
 
 from shared.metrics.resampling import Estimate, Inference, bootstrap, cluster_sums, share
-from studies.evidence_lock.differences import REFERENCE, SAME_PAIR
-from studies.evidence_lock.pairs import cells, main_cells
+from studies.evidence_lock.differences import SAME_PAIR
+from studies.evidence_lock.pairs import REFERENCE, cells, main_cells
 from studies.evidence_lock.rows import Draws, draws, frame, row
 
 COSTS = ("calls", "tokens", "seconds")

@@ -11,6 +11,7 @@ import pandas as pd
 
 from shared.reporting import published
 from shared.reporting.results import Counterpart
+from studies.evidence_lock.pairs import POOLED, REFERENCE
 
 PAPER = "evidence_lock"
 
@@ -18,14 +19,11 @@ CLAUDE, GPT = "claude_sonnet_4_5", "gpt_5"
 JUDGES = (CLAUDE, GPT)
 """The paper's two."""
 
-POOLED = ("", "all")
+SEVERAL = ("", POOLED)
 """The judge, or the data set, of a row that is about several."""
 
 POINTS = 100.0
 """Percent and percentage points in one of our shares."""
-
-REFERENCE = "structured"
-"""What the paper takes its differences from."""
 
 DESIGN: Mapping[str, Any] = {"subset": "", "wording": 1, "temperature": 0.0, "writer": ""}
 """The paper's design, which a row has where it says nothing else; its letters and our names are one."""
@@ -176,10 +174,10 @@ def _stated(quantity: str, scheme: str) -> Counterpart:
 
 def _beside(printed: Printed, judge: str, dataset: str) -> Counterpart:
     """The judge's own number, what is stated of both, or what is printed of the others."""
-    if judge in POOLED:
+    if judge in SEVERAL:
         return NONE
     if judge in printed.cells:
-        return _own(printed.cells[judge], over_all=dataset in POOLED)
+        return _own(printed.cells[judge], over_all=dataset in SEVERAL)
     if printed.stated != NONE or judge in JUDGES:
         return printed.stated
     return _range_over(printed.cells.values())

@@ -18,15 +18,12 @@ from shared.errors import UserError, run_stage
 from shared.frames import read
 from shared.params import load
 from shared.selection import first_items
-from studies.evidence_lock.params import SCHEMES, WITHOUT_RECORD, Section, TrialSet
+from studies.evidence_lock.params import ORDERS, SCHEMES, WITHOUT_RECORD, Section, TrialSet
 
 ITEMS = Path("data/evidence_lock/items.parquet")
 TRIALS = Path("data/evidence_lock/trials.parquet")
 
 SCHEME_PLACES: dict[str, int] = {name: place for place, name in enumerate(SCHEMES)}
-
-ORDERS = ("12", "21")
-"""Of the candidates: as the data set has them, and exchanged."""
 
 NAMES = (
     "Alder", "Aspen", "Birch", "Cedar", "Cypress", "Hawthorn", "Hazel", "Holly", "Juniper", "Larch", "Laurel",

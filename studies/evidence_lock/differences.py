@@ -15,11 +15,9 @@ import pandas as pd
 from statsmodels.stats.contingency_tables import mcnemar
 
 from shared.metrics.resampling import Inference, signed_interval
-from studies.evidence_lock.agreement import FAMILY, NAMINGS, RATES, asked_of
-from studies.evidence_lock.pairs import cells, main_cells
+from studies.evidence_lock.agreement import FAMILY, NAMINGS, RATES, STEP, asked_of
+from studies.evidence_lock.pairs import REFERENCE, cells, main_cells
 from studies.evidence_lock.rows import corrected, draws, frame, row, signed_test
-
-REFERENCE = "structured"
 
 COMPARED = ("agreement", "agreement_half", "inconsistency")
 
@@ -125,7 +123,7 @@ def difference_row(
     found = signed_interval(effects, used["cluster"], rng, inference)
     made = {
         **row(quantity, names, found, used, asked),
-        **signed_test(effects, used["cluster"], rng, inference),
+        **signed_test(effects, used["cluster"], rng, inference, STEP[quantity]),
     }
     if quantity == "inconsistency":
         made["p_mcnemar"] = mcnemar_p(used[column], used[f"{column}_reference"])

@@ -18,7 +18,7 @@ from shared.reporting.drawing import NOISE, Key, ink, marker_of
 from shared.reporting.figures import GREY, LIGHT
 from shared.reporting.panels import OURS_WIDTH, PAPERS, PAPERS_WIDTH, lying_mark, papers, slot, spread
 from studies.evidence_lock.pages import SCHEME_NAMES, SOURCES
-from studies.evidence_lock.results import ALL
+from studies.evidence_lock.pairs import POOLED
 
 DATASET_NAMES: Mapping[str, str] = {
     "embedded": "embedded pairs",
@@ -28,7 +28,7 @@ DATASET_NAMES: Mapping[str, str] = {
     "llmbar_processed": "LLMBar, processed",
     "helpsteer3": "HelpSteer3",
     "coval": "CoVal",
-    ALL: "all data sets together",
+    POOLED: "all data sets together",
 }
 
 APART = "#f4f4f4"

@@ -1,4 +1,4 @@
-"""The competence gate by judge, data set and protocol: does the judge prefer what people prefer at all?"""
+"""The competence gate by judge, data set, protocol and naming: does a judge prefer what people do at all?"""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from studies.evidence_lock.rows import draws, frame, row
 CHECKS = {"prefers_better": "prefers_undamaged", "ties_less": "ties_less", "not_constant": "not_constant"}
 """Each quantity here, and its check in `shared.metrics.competence`."""
 
-MORE = ("check", "verdict")
-"""Columns beyond `rows.COLUMNS`: the answer of the row's own check, and the gate's."""
+MORE = ("verdict", "gate")
+"""Columns beyond `rows.COLUMNS`: the answer of the row's own check, and the gate's, which sums them."""
 
 _SWAPPED = {"1": "2", "2": "1", "12": "21", "21": "12"}
 
@@ -29,8 +29,8 @@ def gate_rows(judgements: pd.DataFrame, rng: np.random.Generator, inference: Inf
     Parameters
     ----------
     judgements : DataFrame
-        With ``judge``; the main cells are used, without crossed trials: those of neutral names, or of letters
-        where a scheme was asked with letters alone, and of ``other_record`` those of all writers.
+        With ``judge``; the main cells are used, without crossed trials: neutral names and letters each have
+        their own gate; of ``other_record`` it is one of all writers.
     rng : numpy.random.Generator
     inference : Inference
         Tests are one-sided at 1 - ``confidence``; what does not pass has failed only with at least
@@ -42,8 +42,10 @@ def gate_rows(judgements: pd.DataFrame, rng: np.random.Generator, inference: Inf
         `rows.COLUMNS` and `MORE`, two or three rows a gate. ``prefers_better`` is P(the answer that people
         prefer) - P(the other) over both orders, in [-1, 1]; ``ties_less`` the tie rate on pairs that people
         call a tie less that on the others; ``not_constant`` the share of the most frequent answer as the
-        screen shows it (first, second, tie): 1 is constant. ``verdict`` is the gate's: ``passed``, ``failed``
-        or ``too few to tell``. A data set in which people call no pair a tie is not asked about ties.
+        screen shows it (first, second, tie): 1 is constant. ``verdict`` is the answer of the row's own check,
+        ``gate`` that of all of them, the same in each of their rows: ``failed`` where one failed, ``passed``
+        where all passed, else ``too few to tell``. A data set in which people call no pair a tie is not asked
+        about ties.
 
     See Also
     --------
@@ -51,7 +53,7 @@ def gate_rows(judgements: pd.DataFrame, rng: np.random.Generator, inference: Inf
     """
     by_name = draws(rng)
     rows: list[dict[str, Any]] = []
-    for names, cell in cells(_asked(judgements), ("judge", "scheme")):
+    for names, cell in cells(_asked(judgements), ("judge", "scheme", "naming")):
         asked = as_damage(cell)
         can_tie = bool((asked["kind"] == "equal").any())
         found = competence(asked, by_name("gate", names), inference, can_tie=can_tie)
@@ -61,9 +63,7 @@ def gate_rows(judgements: pd.DataFrame, rng: np.random.Generator, inference: Inf
 
 def _asked(judgements: pd.DataFrame) -> pd.DataFrame:
     same = judgements[judgements["inspection"] == judgements["decision"]]
-    main = pd.concat([main_cells(same, naming) for naming in NAMINGS])
-    naming = main.groupby(["judge", "dataset", "scheme"])["naming"]
-    return main[main["naming"] == naming.transform("max")]  # of the two, "neutral" comes last
+    return pd.concat([main_cells(same, naming) for naming in NAMINGS])
 
 
 def as_damage(judgements: pd.DataFrame) -> pd.DataFrame:
@@ -97,4 +97,4 @@ def _rows(names: dict[str, Any], asked: pd.DataFrame, found: Competence) -> Iter
         check: Check | None = getattr(found, name)
         if check is not None:
             made = row(quantity, names, check.estimate, rests_on[name], of[quantity])
-            yield {**made, "p": check.p, "check": check.verdict, "verdict": found.verdict}
+            yield {**made, "p": check.p, "verdict": check.verdict, "gate": found.verdict}

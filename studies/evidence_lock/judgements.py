@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,12 +16,11 @@ from shared.errors import UserError, run_stage
 from shared.frames import read, rows_of
 from shared.judge.parsing import PARSER_VERSION, Parsed, parse_evidence, parse_texts, parse_verdict
 from shared.judge.slug import slug_argument
-from shared.judge.stated import Stated, named_better, stated_preference
-from shared.judge.stated_marks import numbered
 from shared.params import load
 from studies.evidence_lock.design import ITEMS, TRIALS
 from studies.evidence_lock.exchange import EXCHANGED
 from studies.evidence_lock.judge import RESPONSES
+from studies.evidence_lock.named import stated_by
 from studies.evidence_lock.params import Section
 from studies.evidence_lock.protocols import ASSESSMENT, sha256
 
@@ -38,11 +36,12 @@ READINGS: dict[str, dict[str, str]] = {
     "lock_with_source": {"record": "record", "verdict": "verdict"},
     "other_record": {"record": "record", "verdict": "verdict"},
     "conversation": {"record": "record", "verdict": "verdict"},
+    "frozen_evidence": {"record": "record", "verdict": "verdict"},
     "pointwise_lock": {**dict(zip(ASSESSMENTS, ASSESSMENTS, strict=True)), "verdict": "verdict"},
 }
 """What is read of each scheme, in this order, and the step whose answer holds it: Structured's holds both."""
 
-FROZEN = ("lock", "lock_with_source", "other_record", "pointwise_lock")
+FROZEN = ("lock", "frozen_evidence", "lock_with_source", "other_record", "pointwise_lock")
 """Schemes whose last call rests on a text that was stored before, and carries its hash."""
 
 COLUMNS = (
@@ -56,9 +55,6 @@ COLUMNS = (
 OF_THE_ITEM = ("subset", "label", "rater", "margin")
 
 SPENT = ("prompt_tokens", "cached_tokens", "completion_tokens")
-
-RECORDS_AT_HAND = 4_096
-"""The trials of an item, which share its records, come together."""
 
 Steps = Mapping[str, Mapping[str, Any]]
 Readings = Mapping[str, Parsed]
@@ -106,7 +102,7 @@ def judgements(trials: pd.DataFrame, responses: pd.DataFrame, items: pd.DataFram
     Notes
     -----
     A structured answer counts only where both its evidence and its verdict can be read, as a lock does. Which
-    candidate a text names is read by `shared.judge.stated`, for English, after its names were replaced by
+    candidate a text names is read by `named.stated_by`, for English, after its names were replaced by
     "answer 1" and "answer 2" in the order of the inspection.
     """
     described = {row["item"]: row for row in rows_of(items)}
@@ -275,17 +271,9 @@ def _places(trial: dict[str, Any], readings: Readings) -> dict[str, str]:
         return {"named": "", "leans": ""}
     texts, order = _texts(trial, readings), trial["inspection"]
     evidence = tuple((trial[f"name_{place}"], texts[int(place)]) for place in order)
-    named, leans = _stated(texts.criteria, evidence)
+    named, leans = stated_by(texts.criteria, evidence)
     of = {"first": order[0], "second": order[1]}
     return {"named": of.get(named, named), "leans": of.get(leans, leans)}
-
-
-@lru_cache(RECORDS_AT_HAND)
-def _stated(criteria: str, evidence: tuple[tuple[str, str], ...]) -> tuple[Stated, Stated]:
-    """What a record names as better, and what it leans to, by places in the order of ``evidence``."""
-    parts = (f"{name}: {text}" for name, text in evidence)
-    text = numbered("\n\n".join([criteria, *parts]), [name for name, _ in evidence])
-    return named_better(text), stated_preference(text, "answer")
 
 
 def main() -> None:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from shared.metrics.resampling import Inference, rate_interval, signed_interval
+from shared.reading import Row, json_lines, made
 from studies.evidence_lock.agreement import FAMILY, NAMINGS
+from studies.evidence_lock.named import stated_by
 from studies.evidence_lock.pairs import cells, main_cells
 from studies.evidence_lock.rows import Draws, corrected, draws, frame, row, signed_test
 
@@ -18,6 +21,15 @@ RECORDS = ("lock", "structured")
 first calls write is the lock's own record: the request is the same."""
 
 WINNERS = ("1", "2")
+
+STEP = {"named_first_shown": 1.0, "names_winner_rate": 0.5}
+"""The least that one pair moves a signed quantity: of both its records, or of one of the two, averaged."""
+
+LABELS = Path("data/embedded/evidence_lock/leak_labels.jsonl")
+"""Records of the embedded judge, and whom a reader who had not seen the rules' answers takes them to name."""
+
+PLACES = ("first", "second")
+"""Whom a record may name, by the order in which it was written."""
 
 SAME_TRIAL = ("judge", "item", "inspection", "naming")
 
@@ -128,7 +140,7 @@ def _signed(
     found = signed_interval(values, used["cluster"], rng, inference)
     return {
         **row(quantity, names, found, used, asked),
-        **signed_test(values, used["cluster"], rng, inference),
+        **signed_test(values, used["cluster"], rng, inference, STEP[quantity]),
     }
 
 
@@ -159,3 +171,63 @@ def _follows(
     decided = cell[cell["status"] == "ok"]
     hits = decided["verdict"] == decided["named"]
     return _rate("follows_named_rate", names, decided, cell, hits, by_name, inference)
+
+
+# --- How well records are read ------------------------------------------------------------------------
+
+
+def read_labels(file: Path = LABELS) -> pd.DataFrame:
+    """The labelled records, and whom the rules take them to name.
+
+    Returns
+    -------
+    DataFrame
+        One row a record: ``item``, ``labelled`` and ``read``, each "first" or "second" by the order of the
+        inspection, "tie" or "none".
+
+    Raises
+    ------
+    SourceError
+        If the file is absent or a line has no such record.
+    """
+    found = made(json_lines(file, "it comes with the repository: restore it"), _labelled)
+    return pd.DataFrame([label for _, label in found])
+
+
+def _labelled(row: Row) -> dict[str, str]:
+    names, texts, told = row.texts("names"), row.texts("evidence"), row.text("named")
+    if told not in (*PLACES, "tie", "none") or not len(names) == len(texts) == 2:
+        raise ValueError(
+            "no two names, two texts, and one of first, second, tie, none in column 'named'; mend it"
+        )
+    read, _ = stated_by(row.text("criteria"), tuple(zip(names, texts, strict=True)))
+    return {"item": row.text("item"), "labelled": told, "read": read}
+
+
+def reader_rows(labels: pd.DataFrame, rng: np.random.Generator, inference: Inference) -> pd.DataFrame:
+    """How far the rules that read records can be trusted: against a reader's labels.
+
+    Parameters
+    ----------
+    labels : DataFrame
+        From `read_labels`.
+    rng : numpy.random.Generator
+    inference : Inference
+
+    Returns
+    -------
+    DataFrame
+        `rows.COLUMNS`, two rows that are about no judge of this run. ``reader_precision``, in [0, 1]: of the
+        records that the rules take to name a winner, the share in which the reader takes them to name the
+        same; ``reader_recall``: of those in which the reader does, the share in which the rules name the
+        same. nan where there is none. A pair's records are one cluster.
+    """
+    by_name = draws(rng)
+    told = labels.assign(cluster=labels["item"], n_trials=1, n_unparsed=0)
+    hits = told["read"] == told["labelled"]
+    rows = []
+    for quantity, column in (("reader_precision", "read"), ("reader_recall", "labelled")):
+        used = told[told[column].isin(PLACES)]
+        names = {"dataset": "embedded"}
+        rows.append(_rate(quantity, names, used, used, hits[used.index], by_name, inference))
+    return frame(rows)

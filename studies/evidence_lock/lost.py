@@ -1,12 +1,14 @@
 """What the record lost: coverage of both answers where the lock went wrong, held right, and went right.
 
 Looking at the losses alone would select on noise: two protocols of equal worth also part ways, both ways. So
-the losses are set against the pairs that both got right *and* against those that only the lock got right.
+the losses are set against the pairs that both got right *and* against those that only the lock got right, of
+the same data set and with the better answer in the same place.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -25,13 +27,12 @@ from shared.metrics.resampling import (
     rate_interval,
     share,
 )
-from studies.evidence_lock.contrasts import contrasts, with_width
+from studies.evidence_lock.contrasts import comparable, contrasts, with_width
+from studies.evidence_lock.cost import FEWEST
 from studies.evidence_lock.coverage import Vectors, coverage, sentences
 from studies.evidence_lock.frozen import LOCKS, frozen_records, usual, written
-from studies.evidence_lock.pairs import cells, largest_records
+from studies.evidence_lock.pairs import REFERENCE, cells, largest_records
 from studies.evidence_lock.rows import Draws, corrected, draws, frame, row
-
-REFERENCE = "structured"
 
 GROUPS = ("lost", "kept", "gained", "neither")
 
@@ -43,13 +44,21 @@ SHARES = ("missing_better", "missing_worse")
 
 QUANTITIES = (*MEANS, *SHARES)
 
-RANGE = {"coverage_gap": 2.0, "own_less_other": 2.0}
+OWN = "own_less_other"
+
+NOT_APART = "coverage does not tell the answers apart"
+"""The note of what rests on coverage where `OWN` is not above 0."""
+
+RANGE = {"coverage_gap": 2.0, OWN: 2.0}
 """How far from 0 a mean can be, where that is not 1."""
 
 UNIT = ["judge", "item", "inspection"]
 """An item in one presentation order, whatever the scheme."""
 
 CELL = ("judge", "scheme")
+
+STRATUM = ["dataset", "better_first"]
+"""What is the same in the units that are compared."""
 
 FAMILY = ("judge", "scheme", "quantity")
 
@@ -81,30 +90,35 @@ def lost_rows(
     Returns
     -------
     DataFrame
-        `rows.COLUMNS`, for each judge, data set (and over all) and scheme. A unit is an item in one order; it
-        is right where the verdict is the label, so that a judge's tie is wrong. ``condition``:
+        `rows.COLUMNS` and ``note``, for each judge, data set (and over all) and scheme. A unit is an item in
+        one order; it is right where the verdict is the label, so that a judge's tie is wrong. ``condition``:
 
         * ``lost``: Structured right, the lock wrong; ``kept``: both right; ``gained``: the lock right,
           Structured wrong; ``neither``: both wrong. Units with a verdict under both, at the largest record;
           ``n_unparsed`` counts the others;
-        * ``lost - kept``, ``lost - gained``: differences, with ``p``, ``p_holm`` over both and the data sets
-          of a judge, scheme and quantity, and ``mde`` (see `contrasts.contrasts`). ``n_clusters`` is that of
-          the smaller group;
+        * ``lost - kept``, ``lost - gained``: differences within strata of `STRATUM` (the data set, and
+          whether the better answer stood first), with ``p``, ``p_holm`` over both and the data sets of a
+          judge, scheme and quantity, and ``mde`` (see `contrasts.contrasts`). They rest on the strata that
+          have units of both groups, nan where there is none, and are not the differences of the groups' own
+          means. ``n_clusters`` is that of the smaller group;
         * ``all``: every unit with a verdict of the lock, for each ``record_chars``.
 
         ``quantity``:
 
         * ``share``: of the units, in [0, 1] (groups only);
+        * ``better_first``: share of a group's units in which the better answer stood first, in [0, 1] (groups
+          only);
         * ``coverage_better``, ``coverage_worse``: mean over units of an answer's mean `coverage.coverage` by
           what the record says on that answer, in [-1, 1]; the better answer is the one that people prefer;
         * ``coverage_gap``: the better answer's less the worse one's, in [-2, 2];
         * ``missing_better``, ``missing_worse``: share of the answer's sentences whose coverage is below the
           threshold, in [0, 1];
         * ``own_less_other`` (``all`` only): both answers' coverage by their own text less by the text on the
-          other answer, in [-2, 2], with ``p`` and ``mde``. Where it is not above 0, coverage tells nothing of
-          what a record says on whom.
+          other answer, in [-2, 2], with ``p`` and ``mde``. Where its interval is not above 0, coverage tells
+          nothing of what a record says on whom: the ``note`` of all that rests on coverage in such a cell is
+          `NOT_APART` (of groups and differences by the largest record).
 
-        ``n_trials`` counts units.
+        ``n_trials`` counts units. A mean coverage of fewer than `cost.FEWEST` clusters has no interval.
 
     Notes
     -----
@@ -116,7 +130,32 @@ def lost_rows(
         *_all_rows(measured, by_name, inference),
         *_group_rows(grouped(judgements), measured, by_name, inference),
     ]
-    return corrected(frame(made), FAMILY)
+    return _noted(corrected(frame(made, ["note"]), FAMILY))
+
+
+def _noted(rows: pd.DataFrame) -> pd.DataFrame:
+    """With `NOT_APART` on what rests on coverage that does not tell the answers apart."""
+    own = rows[(rows["quantity"] == OWN) & rows["value"].notna()].sort_values("record_chars", kind="stable")
+    apart = {tuple(one): low > 0 for one, low in zip(own[_NOTED].to_numpy(), own["ci_low"], strict=True)}
+    # Of the several lengths of a cell the last, which is the largest, is that of its groups.
+    largest = own.drop_duplicates(_NOTED[:-1], keep="last")
+    apart |= {
+        (*one, None): low > 0
+        for one, low in zip(largest[_NOTED[:-1]].to_numpy(), largest["ci_low"], strict=True)
+    }
+    notes = [
+        NOT_APART if row["quantity"] in (*QUANTITIES, OWN) and not apart.get(_noted_by(row), True) else ""
+        for row in rows_of(rows)
+    ]
+    return rows.assign(note=notes)
+
+
+_NOTED = ["judge", "dataset", "scheme", "record_chars"]
+
+
+def _noted_by(row: Mapping[str, Any]) -> tuple[Any, ...]:
+    length = row["record_chars"] if row["condition"] == "all" else None
+    return (*(row[name] for name in _NOTED[:-1]), length)
 
 
 # --- Units ------------------------------------------------------------------------------------------
@@ -133,14 +172,15 @@ def grouped(judgements: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        The lock's rows at its largest record, with ``verdict_reference`` and ``group``: one of `GROUPS`, or
-        missing where either has no verdict.
+        The lock's rows at its largest record, with ``verdict_reference``, ``better_first`` (whether the
+        better answer stood first) and ``group``: one of `GROUPS`, or missing where either has no verdict.
     """
     largest = largest_records(usual(judgements))
     reference = largest.loc[largest["scheme"] == REFERENCE, [*UNIT, "status", "verdict"]]
     locked = largest[largest["scheme"].isin(LOCKS)]
     both = locked.merge(reference, on=UNIT, suffixes=("", "_reference"), validate="many_to_one")
-    return both.assign(group=_groups(both))
+    better_first = both["label"] == both["inspection"].str[0]
+    return both.assign(group=_groups(both), better_first=better_first)
 
 
 def _groups(both: pd.DataFrame) -> npt.NDArray[np.object_]:
@@ -221,17 +261,10 @@ def _group_rows(
     whole = units.assign(n_trials=1, n_unparsed=unparsed).merge(measures, on=["judge", "trial"], how="left")
     for names, cell in cells(whole, CELL):
         used = cell[cell["group"].notna()]
-        made = [
-            one
-            for group in (GROUPS if len(used) else ())
-            for one in _rows_of_a_group(group, names, used, cell, by_name, inference)
-        ]
-        yield from made
-        alone = {(one["condition"], one["quantity"]): _estimate_of(one) for one in made}
+        for group in GROUPS if len(used) else ():
+            yield from _rows_of_a_group(group, names, used, cell, by_name, inference)
         for groups in CONTRASTS:
-            for one in _contrast_rows(names, groups, used, cell, by_name, inference):
-                first, second = (alone[group, one["quantity"]] for group in groups)
-                yield one | _widened(one, first, second) if one["quantity"] in SHARES else one
+            yield from _contrast_rows(names, groups, used, cell, by_name, inference)
 
 
 def _rows_of_a_group(
@@ -245,16 +278,10 @@ def _rows_of_a_group(
     told = {**names, "condition": group}
     found = rate_interval(used["group"] == group, used["cluster"], by_name("share", told), inference)
     yield row("share", told, found, used, asked)
-    yield from _mean_rows(told, used[used["group"] == group], asked, by_name, inference)
-
-
-def _estimate_of(made: Mapping[str, Any]) -> Estimate:
-    return Estimate(made["value"], made["ci_low"], made["ci_high"], made["n_clusters"])
-
-
-def _widened(made: Mapping[str, Any], first: Estimate, second: Estimate) -> dict[str, float]:
-    found = with_width(_estimate_of(made), first, second)
-    return {"ci_low": found.low, "ci_high": found.high}
+    own = used[used["group"] == group]
+    found = rate_interval(own["better_first"], own["cluster"], by_name("better_first", told), inference)
+    yield row("better_first", told, found, own, asked)
+    yield from _mean_rows(told, own, asked, by_name, inference)
 
 
 def _mean_rows(
@@ -266,14 +293,15 @@ def _mean_rows(
         yield row(quantity, names, found, defined, asked)
     for quantity in SHARES:
         defined = used[_weights(quantity, used) > 0]
-        found = rate_interval(
-            defined[quantity],
-            defined["cluster"],
-            by_name(quantity, names),
-            inference,
-            trials=_weights(quantity, defined),
-        )
+        found = _share_estimate(quantity, defined, by_name(quantity, names), inference)
         yield row(quantity, names, found, defined, asked)
+
+
+def _share_estimate(
+    quantity: str, rows: pd.DataFrame, rng: np.random.Generator, inference: Inference
+) -> Estimate:
+    weights = _weights(quantity, rows)
+    return rate_interval(rows[quantity], rows["cluster"], rng, inference, trials=weights)
 
 
 def _mean_estimate(
@@ -282,7 +310,8 @@ def _mean_estimate(
     if rows.empty:
         return Estimate(np.nan, np.nan, np.nan, 0)
     reach = RANGE.get(quantity, 1.0)
-    return bootstrap(share, _sums(quantity, rows), rng, inference, (-reach, reach))
+    found = bootstrap(share, _sums(quantity, rows), rng, inference, (-reach, reach))
+    return found if found.n_clusters >= FEWEST else replace(found, low=np.nan, high=np.nan)
 
 
 def _sums(quantity: str, rows: pd.DataFrame) -> Array:
@@ -300,7 +329,7 @@ def _own_row(
     names: Mapping[str, Any], cell: pd.DataFrame, by_name: Draws, inference: Inference
 ) -> dict[str, Any]:
     """Coverage by an answer's own text against its floor, tested by the signs of clusters."""
-    quantity = "own_less_other"
+    quantity = OWN
     used, rng = cell[cell[quantity].notna()], by_name(quantity, names)
     made = row(quantity, names, _mean_estimate(quantity, used, rng, inference), used, cell)
     if used.empty:
@@ -325,14 +354,20 @@ def _contrast_rows(
     both = used[used["group"].isin(groups)].sort_values(["cluster", "item", "inspection"], kind="stable")
     if both["group"].nunique() < len(groups):
         return
-    told = {**names, "condition": " - ".join(groups)}
+    strata = both.groupby(STRATUM, sort=False).ngroup()
+    kept = comparable(both["group"] == groups[0], strata)
+    both, strata = both[kept], strata[kept]
     is_first = (both["group"] == groups[0]).to_numpy()
+    told = {**names, "condition": " - ".join(groups)}
     sums = both[list(QUANTITIES)].fillna(0.0).to_numpy(dtype=float)
     weights = np.column_stack([_weights(quantity, both) for quantity in QUANTITIES])
     reaches = [1.0 if quantity in SHARES else 2 * RANGE.get(quantity, 1.0) for quantity in QUANTITIES]
     rng = by_name("contrasts", told)
-    found = contrasts(sums, weights, is_first, both["cluster"], reaches, rng, inference)
+    found = contrasts(sums, weights, is_first, both["cluster"], strata, reaches, rng, inference)
     for quantity, contrast in zip(QUANTITIES, found, strict=True):
-        made = row(quantity, told, contrast.estimate, both, asked)
-        clusters = {"n_clusters": contrast.estimate.n_clusters}
-        yield {**made, **clusters, "p": contrast.p, "mde": contrast.mde}
+        difference = contrast.estimate
+        if quantity in SHARES:
+            alone = (_share_estimate(quantity, own, rng, inference) for own in (both[is_first], both[~is_first]))
+            difference = with_width(difference, *alone)
+        made = row(quantity, told, difference, both, asked)
+        yield {**made, "n_clusters": difference.n_clusters, "p": contrast.p, "mde": contrast.mde}

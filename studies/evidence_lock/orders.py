@@ -25,7 +25,7 @@ from shared.metrics.resampling import (
     ratio,
     signed_interval,
 )
-from studies.evidence_lock import pairs
+from studies.evidence_lock import pairs, params
 from studies.evidence_lock.rows import Draws, corrected, draws, frame, row, signed_test
 
 CELL = (*pairs.CELL, "record_chars", "temperature")
@@ -34,7 +34,7 @@ CELL = (*pairs.CELL, "record_chars", "temperature")
 Orders = tuple[str, str]
 """Of inspection, and of decision."""
 
-ORDERS: tuple[Orders, ...] = tuple(product(("12", "21"), ("12", "21")))
+ORDERS: tuple[Orders, ...] = tuple(product(params.ORDERS, params.ORDERS))
 """12 and 12, 12 and 21, 21 and 12, 21 and 21: the columns of every array of verdicts here."""
 
 CHANGES: Mapping[str, Sequence[tuple[int, int]]] = {
@@ -54,6 +54,14 @@ COMPONENTS = ("item", "inspection", "decision", "interaction", "record_noise", "
 
 RATES = (*CHANGES, "noise_wording", "noise_replicate", "agreement_by_order")
 """Quantities in [0, 1]; the others are signed, and tested."""
+
+STEP: Mapping[str, float] = {
+    **{f"{change}_above_noise": 0.25 for change in CHANGES},
+    "through_record_less_direct": 0.5,
+    **dict.fromkeys(LEANS, 0.25),
+    "agreement_crossed_less_same": 0.5,
+}
+"""The least that an item moves a signed quantity, of one sample; the mean of several moves by less."""
 
 FAMILY = ("judge", "naming", "condition")
 
@@ -293,7 +301,13 @@ def _row(
     if quantity in RATES:
         return row(quantity, names, rate_interval(effects, clusters, rng, inference), used, values)
     found = row(quantity, names, signed_interval(effects, clusters, rng, inference), used, values)
-    return found | signed_test(effects, clusters, rng, inference)
+    return found | signed_test(effects, clusters, rng, inference, step(quantity, effects))
+
+
+def step(quantity: str, effects: Array) -> float:
+    """The least by which an item differs from 0 in a signed quantity: `STEP`, or less as they were seen."""
+    moved = np.abs(effects[np.abs(effects) > 1e-9])
+    return float(min(STEP[quantity], moved.min(initial=np.inf)))
 
 
 def _share_rows(

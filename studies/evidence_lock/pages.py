@@ -31,6 +31,7 @@ SCHEME_NAMES: Mapping[str, str] = {
     "structured": "Structured",
     "lock": "Evidence Lock",
     "pointwise_lock": "Pointwise Lock",
+    "frozen_evidence": "Structured's evidence, frozen",
     "lock_with_source": "record and source",
     "conversation": "one conversation",
     "reread": "source read again",
@@ -49,6 +50,9 @@ QUANTITY_NAMES: Mapping[str, str] = {
     "order_averaged_tie_rate": "ties, both orders' mean",
     "majority_agreement": "agreement, most frequent verdict",
     "majority_tie_rate": "ties, most frequent verdict",
+    "majority_all_agreement": "agreement, most frequent of all trials",
+    "majority_all_tie_rate": "ties, most frequent of all trials",
+    "majority_all_votes": "votes a pair, of all trials",
     "calls": "calls",
     "tokens": "tokens",
     "seconds": "seconds",
@@ -78,6 +82,8 @@ QUANTITY_NAMES: Mapping[str, str] = {
     "named_first_shown": "names the first inspected",
     "named_agreement": "the named is the better",
     "follows_named_rate": "followed",
+    "reader_precision": "precision of the rules",
+    "reader_recall": "recall of the rules",
     "share": "share",
     "coverage_better": "coverage, better answer",
     "coverage_worse": "coverage, worse answer",
@@ -87,6 +93,10 @@ QUANTITY_NAMES: Mapping[str, str] = {
     "own_less_other": "own text less the other's",
     "judge_ties": "the judge's ties",
     "human_ties": "people's ties",
+    "ended_at_record": "ended at the record",
+    "ended_at_assess_1": "ended at the first assessment",
+    "ended_at_assess_2": "ended at the second assessment",
+    "ended_at_verdict": "ended at the verdict",
     "ok_rate": "ok",
     "unparsed_rate": "unparsed",
     "truncated_rate": "truncated",
@@ -155,7 +165,7 @@ def page(name: str, rows: pd.DataFrame, profile: str, confidence: float) -> Iter
 
 def _basis(rows: pd.DataFrame, profile: str) -> str:
     """Of rows about one judge each: one about several has no fingerprint."""
-    own = rows[~rows["judge"].isin(counterparts.POOLED)]
+    own = rows[~rows["judge"].isin(counterparts.SEVERAL)]
     if own["n_items"].isna().all():
         own = own.assign(n_clusters=np.nan)
     return basis(own, profile, SOURCES)
@@ -191,6 +201,7 @@ _TOGETHER: Mapping[str, Sequence[tuple[str, ...]]] = {
     ),
     "verdicts": (
         ("order_averaged_agreement", "majority_agreement", "order_averaged_tie_rate", "majority_tie_rate"),
+        ("majority_all_agreement", "majority_all_tie_rate", "majority_all_votes"),
     ),
     "cost": (("calls", "tokens", "seconds"),),
     "orders": (("through_record", "direct", "both", "noise_wording", "noise_replicate"),),

@@ -14,6 +14,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from shared.metrics.resampling import Array
+from studies.evidence_lock.params import ORDERS
 
 KEY = (
     "judge", "item", "scheme", "record_chars", "wording", "naming", "temperature", "replicate", "writer",
@@ -22,7 +23,11 @@ KEY = (
 
 OF_THE_ITEM = ("dataset", "subset", "cluster", "label", "rater")
 
-ORDERS = ("12", "21")
+NEUTRAL = "neutral"
+"""The naming of everything but the comparison with the paper's letters."""
+
+REFERENCE = "structured"
+"""The scheme that differences are taken from, as the paper does."""
 
 CELL = ("judge", "scheme", "naming", "writer")
 """What makes a cell of the main cells, besides the data set."""
@@ -151,7 +156,7 @@ def _means(spent: dict[str, Array], both: npt.NDArray[np.bool_]) -> dict[str, Ar
 # --- Which pairs ------------------------------------------------------------------------------------
 
 
-def main_cells(frame: pd.DataFrame, naming: str = "neutral") -> pd.DataFrame:
+def main_cells(frame: pd.DataFrame, naming: str = NEUTRAL) -> pd.DataFrame:
     """What a scheme is reported by: wording 1, temperature 0, replicate 0, its largest record.
 
     Parameters

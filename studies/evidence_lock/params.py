@@ -11,7 +11,7 @@ from shared.params import Count, Distinct, Hub, JudgeSlug, Strict, Text, did_you
 Dataset = Literal["embedded", "feedbackqa", "lfqa", "llmbar", "llmbar_processed", "helpsteer3", "coval"]
 Scheme = Literal[
     "standard", "structured", "lock", "pointwise_lock",
-    "lock_with_source", "conversation", "reread", "other_record",
+    "frozen_evidence", "lock_with_source", "conversation", "reread", "other_record",
 ]  # fmt: skip
 Naming = Literal["neutral", "letters"]
 Wording = Literal[1, 2]
@@ -25,6 +25,9 @@ WITH_HUB: tuple[Dataset, ...] = ("helpsteer3", "coval")
 
 CROSSABLE: tuple[Scheme, ...] = ("lock", "lock_with_source", "other_record")
 """Schemes whose record is frozen, so that its parts can be shown in another order than they were written."""
+
+ORDERS = ("12", "21")
+"""Of the candidates: as the data set has them, and exchanged."""
 
 WITHOUT_RECORD: tuple[Scheme, ...] = ("standard", "reread")
 """Schemes whose verdict rests on nothing that was written before."""
@@ -122,6 +125,16 @@ class Section(Strict):
             if dataset.source == "hub" and name not in WITH_HUB:
                 told = f"hub, but only {', '.join(WITH_HUB)} can be read from one; use external"
                 raise mistake(told, f"datasets.{name}.source")
+        return self
+
+    @model_validator(mode="after")
+    def _no_record_is_longer_than_the_main_one(self) -> Self:
+        longest = self.answer.record_chars
+        for name, chosen in self.sets.items():
+            for index, chars in enumerate(chosen.record_chars or []):
+                if chars > longest:
+                    told = f"{chars}, above answer.record_chars ({longest}), at which schemes are compared"
+                    raise mistake(f"{told}; raise that, or lower this", f"sets.{name}.record_chars.{index}")
         return self
 
     @model_validator(mode="after")

@@ -4,8 +4,9 @@ A protocol reads like the paper's algorithm. It sees a trial and ``ask(step, req
 another is asked only where the one before it can be read (an unreadable record ends the trial). What the
 verdicts mean is decided later, by ``judgements``.
 
-Every protocol calls the answers by the same two names, caps what is written alike, and asks for the verdict
-in the same words, so that arms differ in what the deciding call sees and in nothing else.
+Every protocol calls the answers by the same two names, caps each text alike, and asks for the verdict in the
+same words. Where a record is written before a verdict is asked for, the judge is told not to choose; only in
+`frozen_evidence` it is not, whose record is what Structured wrote.
 """
 
 from __future__ import annotations
@@ -28,9 +29,12 @@ PROMPTS = Path(__file__).parent / "prompts"
 Ask = Callable[..., Awaitable[Response]]
 
 TEXTS_OF_ASSESSMENTS = 4
-"""Two assessments, each of them criteria and findings: together as long as a record."""
+"""Two assessments, each of them criteria and findings."""
 
 ASSESSMENT = ("criteria", "assessment")
+
+CRITERIA = "What a good answer must do"
+"""How the deciding call is told the criteria."""
 
 
 class Answer(NamedTuple):
@@ -97,7 +101,7 @@ class Record:
     def lines(self, names: tuple[str, str]) -> list[Line]:
         """Its texts, those about answers in the order of ``names``."""
         about = [Line(f"About the answer {name}", self.evidence[name]) for name in names]
-        return [Line("What a good answer must do", self.criteria), *about]
+        return [Line(CRITERIA, self.criteria), *about]
 
 
 @dataclass(frozen=True)
@@ -117,6 +121,7 @@ class Protocols:
             "structured": self.structured,
             "lock": self.evidence_lock,
             "pointwise_lock": self.pointwise_lock,
+            "frozen_evidence": self.frozen_evidence,
             "lock_with_source": self.lock_with_source,
             "conversation": self.conversation,
             "reread": self.reread,
@@ -132,9 +137,7 @@ class Protocols:
 
     async def structured(self, trial: Trial, ask: Ask) -> None:
         """Criteria and evidence, then the verdict, in one answer."""
-        turn = self._turn(trial, "structured", trial.decision)
-        schema = schemas.evidence_then_verdict(trial.names(trial.decision), chars_of(trial))
-        await ask("verdict", self._request(trial, (turn,), schema))
+        await ask("verdict", self._inspect_and_decide(trial))
 
     async def evidence_lock(self, trial: Trial, ask: Ask) -> None:
         """Call 1 sees both answers and writes a record; call 2 sees the record alone."""
@@ -152,12 +155,17 @@ class Protocols:
             Line(f"{about} the answer {name}", fields[key])
             for name in trial.names(trial.decision)
             if (fields := assessments[name][1])
-            for about, key in zip(("What was asked of", "About"), ASSESSMENT, strict=True)
+            for about, key in zip((f"{CRITERIA}, by the assessment of", "About"), ASSESSMENT, strict=True)
         ]
         if len(lines) == TEXTS_OF_ASSESSMENTS:
             await self._decide(trial, "decide", ask, lines, lock=frozen)
 
     # --- the lock taken apart -----------------------------------------------------------------------
+
+    async def frozen_evidence(self, trial: Trial, ask: Ask) -> None:
+        """As the lock, but the record is the evidence of Structured's own answer, without its verdict."""
+        if record := read_record(trial, await ask("record", self._inspect_and_decide(trial))):
+            await self.decide(trial, record, ask)
 
     async def lock_with_source(self, trial: Trial, ask: Ask) -> None:
         """As the lock, but call 2 sees the answers too."""
@@ -189,6 +197,11 @@ class Protocols:
     def _inspect(self, trial: Trial) -> Request:
         schema = schemas.evidence(trial.names(trial.inspection), chars_of(trial))
         return self._request(trial, (self._turn(trial, "record", trial.inspection),), schema)
+
+    def _inspect_and_decide(self, trial: Trial) -> Request:
+        turn = self._turn(trial, "structured", trial.decision)
+        schema = schemas.evidence_then_verdict(trial.names(trial.decision), chars_of(trial))
+        return self._request(trial, (turn,), schema)
 
     def _assess(self, trial: Trial, answer: Answer) -> Request:
         turn = self._turn(trial, "assess", trial.inspection, text=answer.text, names=(answer.name,))
@@ -230,9 +243,11 @@ class Protocols:
 
 
 def chars_of(trial: Trial) -> int:
-    """Characters that each text of a record may have, so that a whole record has ``record_chars``."""
-    texts = TEXTS_OF_ASSESSMENTS if trial.scheme == "pointwise_lock" else TEXTS_OF_RECORD
-    return trial.record_chars // texts
+    """Characters that each text of a record may have, so that a whole record has ``record_chars``.
+
+    Of assessments too: what is written about an answer is as long, and the criteria come twice.
+    """
+    return trial.record_chars // TEXTS_OF_RECORD
 
 
 def read_record(trial: Trial, said: Response) -> Record | None:

@@ -12,6 +12,7 @@ from shared.reporting import tables
 from shared.reporting.results import ENDING, Study, finished
 from studies.evidence_lock import counterparts
 from studies.evidence_lock.gate import gate_rows
+from studies.evidence_lock.pairs import NEUTRAL, POOLED
 
 COLUMNS = (
     *tables.COLUMNS,
@@ -26,27 +27,23 @@ TEXTS = (
     "published_id",
 )  # fmt: skip
 
-REFERENCE = "structured"
-"""The paper's, from which its differences are taken."""
-
-ALL = "all"
-"""The judge or data set of a row about several."""
-
 WORST_FIRST = ("failed", "too few to tell", "passed")
 
 NOT_ASKED = "not asked"
 
-Gates = Mapping[tuple[str, str, str], str]
-"""The gate's verdict by judge, data set and scheme."""
+Gates = Mapping[tuple[str, str, str, str], str]
+"""The gate's verdict by judge, data set, scheme and naming."""
 
 
 def verdicts(gates: pd.DataFrame) -> Gates:
     """Each cell's verdict, from `gate.gate_rows`."""
-    return {(row["judge"], row["dataset"], row["scheme"]): row["verdict"] for row in rows_of(gates)}
+    return {
+        (row["judge"], row["dataset"], row["scheme"], row["naming"]): row["gate"] for row in rows_of(gates)
+    }
 
 
 def gates_of(study: Study) -> pd.DataFrame:
-    """The competence gate of every judge, data set and scheme, as rows of a table."""
+    """The competence gate of every judge, data set, scheme and naming, as rows of a table."""
     return gate_rows(study.judgements, study.rng("competence"), study.inference)
 
 
@@ -69,18 +66,20 @@ def finisher(study: Study, gates: Gates) -> Callable[[str, pd.DataFrame], pd.Dat
 
 
 def _gate_of(row: dict[str, Any], gates: Gates) -> str:
-    """The verdict on a row's judge, data set and scheme; of a row about several judges, the worst.
+    """The verdict on a row's judge, data set, scheme and naming; of a row about several judges, the worst.
+
+    A row that says no naming is about neutral names.
 
     A difference has the gate of the scheme that it is taken from: whether the judge can do the task at all.
     That a lock makes it lose that ability is a finding, and no failure of the instrument.
     """
-    scheme = row["reference"] or row["scheme"]
+    scheme, naming = row["reference"] or row["scheme"], row["naming"] or NEUTRAL
     if not scheme or not row["judge"]:
         return ""
     found = {
         verdict
-        for (judge, dataset, own), verdict in gates.items()
-        if own == scheme and dataset == row["dataset"] and row["judge"] in (judge, ALL)
+        for (judge, *asked), verdict in gates.items()
+        if asked == [row["dataset"], scheme, naming] and row["judge"] in (judge, POOLED)
     }
     return next((verdict for verdict in WORST_FIRST if verdict in found), NOT_ASKED)
 

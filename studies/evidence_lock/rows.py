@@ -79,15 +79,34 @@ def row(
 
 
 def signed_test(
-    effects: npt.ArrayLike, clusters: npt.ArrayLike, rng: np.random.Generator, inference: Inference
+    effects: npt.ArrayLike,
+    clusters: npt.ArrayLike,
+    rng: np.random.Generator,
+    inference: Inference,
+    unit: float = 1.0,
 ) -> dict[str, float]:
     """P-value and detectable effect of signed effects in [-1, 1], given one by one.
+
+    Parameters
+    ----------
+    effects, clusters : array_like, shape (n,)
+    rng : numpy.random.Generator
+    inference : Inference
+    unit : float
+        The least by which an effect differs from 0, if it does: 1 of a verdict that is another or not, 0.5 of
+        the mean of two.
 
     Returns
     -------
     dict
         ``p``: the sign-flip test of whole clusters, two-sided; ``mde``: the smallest effect that it would
         find with probability 0.8. Nothing for no effects.
+
+    Notes
+    -----
+    The detectable effect is the larger of that by the clusters' spread and ``unit`` times the share of
+    clusters that must move, all one way, for the test to mostly see it: few that moved have little spread.
+    All of a moved cluster's effects are taken to move.
     """
     values = np.asarray(effects, dtype=float)
     if len(values) == 0:
@@ -95,7 +114,8 @@ def signed_test(
     counts, sums = cluster_sums(np.column_stack([np.ones(len(values)), values]), clusters).T
     return {
         "p": sign_flip_test(sums, inference.permutations, rng),
-        "mde": minimum_detectable_effect(cluster_contributions(sums, counts), inference.alpha),
+        # In units: what is found by spread grows with them, the share that must move does not.
+        "mde": unit * minimum_detectable_effect(cluster_contributions(sums / unit, counts), inference.alpha),
     }
 
 

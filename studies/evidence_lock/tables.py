@@ -26,7 +26,7 @@ from studies.evidence_lock.differences import difference_rows
 from studies.evidence_lock.embedding import EMBEDDINGS
 from studies.evidence_lock.instrument_tables import answer_rows
 from studies.evidence_lock.judgements import JUDGEMENTS
-from studies.evidence_lock.leaks import leak_rows
+from studies.evidence_lock.leaks import leak_rows, read_labels, reader_rows
 from studies.evidence_lock.lost import lost_rows
 from studies.evidence_lock.lost_page import examples_page
 from studies.evidence_lock.orders import order_rows
@@ -46,6 +46,8 @@ class Texts:
     items: pd.DataFrame
     vectors: dict[str, Array]
     threshold: float
+    labels: pd.DataFrame | None = None
+    """From `leaks.read_labels`; without them nothing is said of how well records are read."""
 
 
 def all_tables(study: Study, texts: Texts) -> Iterator[tuple[str, pd.DataFrame]]:
@@ -62,16 +64,28 @@ def _estimates(study: Study, texts: Texts) -> Iterator[tuple[str, pd.DataFrame]]
     """The paper's results, then what takes the lock apart, then what the record lost."""
     judged, inference = study.judgements, study.inference
     both_orders = pairs(judged)
-    yield "agreement", agreement_rows(both_orders, study.rng("agreement"), inference)
+    cost = cost_rows(both_orders, study.rng("cost"), inference)
+    agreement = agreement_rows(both_orders, study.rng("agreement"), inference)
+    # A figure draws them in one picture, with the tokens as the size of a mark.
+    yield "agreement", pd.concat([agreement, cost[cost["quantity"] == "tokens"]], ignore_index=True)
     yield "differences", difference_rows(both_orders, study.rng("differences"), inference)
     yield "verdicts", verdict_rows(judged, study.rng("verdicts"), inference)
-    yield "cost", cost_rows(both_orders, study.rng("cost"), inference)
+    yield "cost", cost
     yield "bundle", bundle_rows(both_orders, study.rng("bundle"), inference)
     yield "orders", order_rows(judged, study.rng("orders"), inference)
     yield "budgets", budget_rows(both_orders, judged, study.rng("budgets"), inference)
-    yield "leaks", leak_rows(judged, study.rng("leaks"), inference)
+    yield "leaks", _leaks(study, texts.labels)
     rng = study.rng("lost")
     yield "lost", lost_rows(judged, texts.items, texts.vectors, texts.threshold, rng, inference)
+
+
+def _leaks(study: Study, labels: pd.DataFrame | None) -> pd.DataFrame:
+    """What records give away, and how well that is read; nothing where there are no records."""
+    rows = leak_rows(study.judgements, study.rng("leaks"), study.inference)
+    if rows.empty or labels is None:
+        return rows
+    read = reader_rows(labels, study.rng("leaks", "reader"), study.inference)
+    return pd.concat([rows, read], ignore_index=True)
 
 
 def write_all(study: Study, texts: Texts, folder: Path = FOLDER) -> Iterable[str]:
@@ -89,7 +103,7 @@ def main() -> None:
     common, params = load("evidence_lock", Section)
     judged = read_judges(JUDGEMENTS, params.judges, "judgements")
     study = Study(judged, Inference(**common.statistics.model_dump()), common.seed, common.profile)
-    texts = Texts(read(ITEMS, "data"), read_vectors(EMBEDDINGS), params.coverage.threshold)
+    texts = Texts(read(ITEMS, "data"), read_vectors(EMBEDDINGS), params.coverage.threshold, read_labels())
     for line in write_all(study, texts):
         print(line)
     print(f"{FOLDER}: tables of {', '.join(params.judges)}, profile {common.profile}")

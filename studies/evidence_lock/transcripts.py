@@ -20,6 +20,7 @@ from studies.evidence_lock.captions import ABSENT
 from studies.evidence_lock.design import ITEMS, SCHEME_PLACES, TRIALS
 from studies.evidence_lock.judge import RESPONSES, own, with_texts
 from studies.evidence_lock.judgements import JUDGEMENTS
+from studies.evidence_lock.pairs import NEUTRAL
 from studies.evidence_lock.params import Section
 from studies.evidence_lock.protocols import Protocols
 
@@ -264,13 +265,13 @@ def _answers(asked: Asked, trial: str) -> pd.DataFrame:
 
 
 def gate() -> str:
-    """In words, for each data set: under which schemes each judge passed the competence gate."""
+    """In words, for each data set and naming: under which schemes each judge passed the competence gate."""
     if absent := RESULTS.absent("competence"):
         return absent
     rows = TABLES.rows(f"{STUDY}/competence")
     told = [
-        f"**{dataset}**: {' '.join(readme.gate(rows_of_it))}"
-        for dataset, rows_of_it in rows.groupby("dataset", sort=False)
+        f"**{dataset}{'' if naming in ('', NEUTRAL) else f', {naming}'}**: {' '.join(readme.gate(own))}"
+        for (dataset, naming), own in rows.groupby(["dataset", "naming"], sort=False)
     ]
     return "\n\n".join(told) or f"*Not run: {ABSENT['competence']}.*"
 

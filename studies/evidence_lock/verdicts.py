@@ -1,4 +1,4 @@
-"""One verdict a pair, made from several answers: of both orders, of all its trials, of several judges."""
+"""One verdict a pair, made from several answers: of both orders, of more trials, of several judges."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 
 from shared.metrics.resampling import Inference, rate_interval
-from studies.evidence_lock.pairs import CELL, POOLED, cells, largest_records, main_cells, pairs, signed
+from studies.evidence_lock.cost import mean_ratio
+from studies.evidence_lock.pairs import CELL, POOLED, cells, main_cells, pairs, signed
 from studies.evidence_lock.rows import Draws, draws, frame, row
 
 VERDICTS = ("1", "2", "tie")
@@ -19,7 +20,8 @@ GROUP = ("scheme", "naming", "writer")
 
 _ITEM = ("dataset", "item")
 
-ALL_JUDGES = POOLED
+_PAIR = ("judge", *GROUP, *_ITEM, "record_chars")
+"""What a pair's trials of one protocol have in common, whatever their orders, wording and temperature."""
 
 
 def verdict_rows(judgements: pd.DataFrame, rng: np.random.Generator, inference: Inference) -> pd.DataFrame:
@@ -36,25 +38,36 @@ def verdict_rows(judgements: pd.DataFrame, rng: np.random.Generator, inference: 
     -------
     DataFrame
         `rows.COLUMNS`, by judge, data set (and over all), protocol and writer of records, and of the judge
-        ``all`` where two judges or more were asked. ``order_averaged_agreement`` and ``majority_agreement``,
-        in [0, 1], are the share of pairs with a strict label whose verdict is that label, so that a tie
-        disagrees; ``order_averaged_tie_rate`` and ``majority_tie_rate`` the share of them that come out a
-        tie. ``n_trials`` counts the answers that verdicts were made from, ``n_unparsed`` those that failed.
+        ``all`` where two judges or more were asked. ``<rule>_agreement``, in [0, 1], is the share of pairs
+        with a strict label whose verdict is that label, so that a tie disagrees; ``<rule>_tie_rate`` the
+        share of them that come out a tie. ``n_trials`` counts the answers that verdicts were made from,
+        ``n_unparsed`` those that failed. A rule is one of
 
-        The order-averaged verdict is the sign of the mean of both orders' signed verdicts (main cells; pairs
-        without two verdicts are left out, and of ``all`` those that lack one from any judge), over the judges
-        too for ``all``. The majority verdict is the most frequent one over all of a pair's trials (orders,
-        crossed ones too, wordings, temperatures, replicates; for ``all`` those of all judges), and a tie
-        where no single one is most frequent; answers that failed have no vote.
+        ``order_averaged``
+            The sign of the mean of both orders' signed verdicts, over the judges too for ``all``.
+        ``majority``
+            The most frequent of the same verdicts, and a tie where no single one is: two votes a judge under
+            every protocol, so that protocols can be set side by side.
+        ``majority_all``
+            The most frequent over all of a pair's trials: crossed orders, wordings, temperatures and
+            replicates too; an answer that failed has no vote. Of the pairs that were asked more than the two
+            orders alone. ``majority_all_votes`` is their mean number of votes: more votes agree more often
+            with equal skill, so that this rule tells no protocol from another that was asked less.
+
+        All leave out the pairs that lack a verdict in either order, and of ``all`` those that lack one from
+        any judge: of one order alone the place would decide.
 
     Notes
     -----
-    Where a pair has two trials the two differ in one case: a candidate and a tie are that candidate by the
-    mean, and no majority.
+    Of one judge's two votes the first two rules differ in one case: a candidate and a tie are that candidate
+    by the mean, and no majority.
     """
     by_name = draws(rng)
-    neutral = largest_records(judgements[judgements["naming"] == "neutral"])
-    found = {"order_averaged": order_averaged(main_cells(judgements)), "majority": majority(neutral)}
+    found = {
+        "order_averaged": order_averaged(judgements),
+        "majority": majority(judgements),
+        "majority_all": majority_all(judgements),
+    }
     rows: list[dict[str, Any]] = []
     for rule, decided in found.items():
         for names, cell in cells(decided, CELL):
@@ -72,6 +85,11 @@ def _rows(
         quantity = f"{rule}_{outcome}"
         found = rate_interval(hit, used["cluster"], by_name(quantity, names), inference)
         yield row(quantity, names, found, used, asked)
+    if rule == "majority_all" and len(asked):
+        quantity = f"{rule}_votes"
+        votes = used["n_trials"] - used["n_unparsed"]
+        mean = mean_ratio(np.ones(len(used)), votes, used, by_name(quantity, names), inference)
+        yield row(quantity, names, mean, used, asked)
 
 
 def order_averaged(judgements: pd.DataFrame) -> pd.DataFrame:
@@ -80,7 +98,7 @@ def order_averaged(judgements: pd.DataFrame) -> pd.DataFrame:
     Parameters
     ----------
     judgements : DataFrame
-        Main cells.
+        With ``judge``; the main cells are used.
 
     Returns
     -------
@@ -88,22 +106,51 @@ def order_averaged(judgements: pd.DataFrame) -> pd.DataFrame:
         One row a judge (and ``all``), item, scheme, naming and writer: ``cluster, label``, ``record_chars``,
         ``n_trials, n_unparsed`` and ``verdict``, missing where an order has none.
     """
-    both = pairs(judgements)
+    both = pairs(main_cells(judgements))
     both = both.assign(signed=(signed(both["verdict_12"]) + signed(both["verdict_21"])) / 2)
     return _and_of_all(both, _sign_of_mean)
 
 
 def majority(judgements: pd.DataFrame) -> pd.DataFrame:
-    """The most frequent verdict of each pair over all its trials; as `order_averaged`."""
-    ok = judgements["status"] == "ok"
-    votes = {f"votes_{verdict}": (judgements["verdict"].eq(verdict) & ok).astype(int) for verdict in VERDICTS}
-    return _and_of_all(judgements.assign(n_trials=1, n_unparsed=(~ok).astype(int), **votes), _most_frequent)
+    """The most frequent of each pair's verdicts in the two orders; as `order_averaged`."""
+    both = pairs(main_cells(judgements))
+    votes = {f"votes_{name}": _votes(both, name, ["verdict_12", "verdict_21"]) for name in VERDICTS}
+    return _and_of_all(both.assign(**votes), _most_frequent)
+
+
+def majority_all(judgements: pd.DataFrame) -> pd.DataFrame:
+    """The most frequent verdict over all trials of each pair that has more than its two orders.
+
+    Parameters
+    ----------
+    judgements : DataFrame
+        With ``judge``; those with neutral names and the record of the main cells are used.
+
+    Returns
+    -------
+    DataFrame
+        As `order_averaged`; ``verdict`` is missing where the main cell lacks one in either order.
+    """
+    both = pairs(main_cells(judgements)).rename(columns={"n_trials": "n_main"})
+    trials = judgements[judgements["naming"] == "neutral"].merge(
+        both[[*_PAIR, "both", "n_main"]], on=list(_PAIR), validate="many_to_one"
+    )
+    asked = trials.groupby(list(_PAIR))["item"].transform("size")
+    more = trials[asked > trials["n_main"]]
+    ok = more["status"] == "ok"
+    told = more.assign(n_trials=1, n_unparsed=(~ok).astype(int), verdict=more["verdict"].where(ok))
+    votes = {f"votes_{name}": _votes(told, name, ["verdict"]) for name in VERDICTS}
+    return _and_of_all(told.assign(**votes), _most_frequent)
+
+
+def _votes(rows: pd.DataFrame, verdict: str, columns: Sequence[str]) -> pd.Series:
+    return rows[list(columns)].isin([verdict]).sum(axis=1)
 
 
 def _and_of_all(rows: pd.DataFrame, decide: Callable[[pd.DataFrame], pd.DataFrame]) -> pd.DataFrame:
     """What ``decide`` makes of each judge's rows, then of all judges' together where there are several."""
     several = rows.groupby(list(GROUP))["judge"].transform("nunique") > 1
-    together = [rows[several].assign(judge=ALL_JUDGES)] if several.any() else []
+    together = [rows[several].assign(judge=POOLED)] if several.any() else []
     return pd.concat([decide(one) for one in (rows, *together)], ignore_index=True)
 
 
@@ -123,9 +170,9 @@ def _sign_of_mean(rows: pd.DataFrame) -> pd.DataFrame:
 
 def _most_frequent(rows: pd.DataFrame) -> pd.DataFrame:
     names = [f"votes_{verdict}" for verdict in VERDICTS]
-    items, _ = _items(rows, names)
+    items, groups = _items(rows, names)
     votes = items[names].to_numpy()
     most = votes.max(axis=1, initial=0)
     alone = (votes == most[:, None]).sum(axis=1) == 1
-    verdicts = np.where(alone, np.array(VERDICTS)[votes.argmax(axis=1)], "tie")
-    return items.assign(verdict=pd.Series(verdicts, index=items.index).where(most > 0)).reset_index()
+    verdicts = pd.Series(np.where(alone, np.array(VERDICTS)[votes.argmax(axis=1)], "tie"), index=items.index)
+    return items.assign(verdict=verdicts.where(groups["both"].all())).reset_index()

@@ -34,7 +34,11 @@ POWER = 0.8
 
 
 def agreement_rows(
-    judgements: pd.DataFrame, rng: np.random.Generator, inference: Inference, by: Sequence[str] = CELL
+    judgements: pd.DataFrame,
+    rng: np.random.Generator,
+    inference: Inference,
+    by: Sequence[str] = CELL,
+    quantities: Sequence[str] = tuple(COEFFICIENTS),
 ) -> pd.DataFrame:
     """Correlation of the mean over K orders with the reference score, by strategy, and the differences.
 
@@ -46,6 +50,8 @@ def agreement_rows(
     inference : Inference
     by : sequence of str
         What makes a cell.
+    quantities : sequence of str
+        Names of `COEFFICIENTS`.
 
     Returns
     -------
@@ -68,8 +74,8 @@ def agreement_rows(
     rows: list[dict[str, Any]] = []
     for names, cell in side_by_side(judgements, by):
         drawn = weights(names["dataset"], cell.n_clusters)
-        for quantity, correlation in COEFFICIENTS.items():
-            rows += _agreement_of_cell(quantity, correlation, names, cell, drawn, inference)
+        for quantity in quantities:
+            rows += _agreement_of_cell(quantity, COEFFICIENTS[quantity], names, cell, drawn, inference)
     return pd.DataFrame(rows)
 
 

@@ -62,7 +62,7 @@ TEXTS: Mapping[str, Text] = {
         "column `rater`: people's, a model's, or the level that a writer intended; no row mixes two. The "
         "rows that count cells are the paper's way of telling it: how many of them have an interval that "
         "holds 0, or lies above or below it. Where one prompt asks for several criteria, they are pooled "
-        "first, and rows that name one are of it alone.",
+        "first, and rows that name one (r alone) are of it alone.",
     ),
     "gain": Text(
         "What balancing gains, beside the bias",

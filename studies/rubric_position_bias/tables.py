@@ -77,9 +77,10 @@ def strategies_compared(judgements: pd.DataFrame) -> pd.DataFrame:
 
 
 def _by_criterion(study: Study, main: pd.DataFrame) -> pd.DataFrame:
-    """Agreement of each of several criteria in one prompt, where the rows above pool them."""
+    """r of each of several criteria in one prompt, where the rows above pool them."""
     several = main[main["setting"] == "criteria"]
-    return agreement_rows(several, study.rng("agreement", "criterion"), study.inference, (*CELL, "criterion"))
+    rng = study.rng("agreement", "criterion")
+    return agreement_rows(several, rng, study.inference, (*CELL, "criterion"), ["pearson"])
 
 
 def _by_temperature(study: Study) -> pd.DataFrame:
@@ -94,9 +95,10 @@ def _by_temperature(study: Study) -> pd.DataFrame:
     base = rows[(rows["setting"] == "score") & (rows["scheme"] == "base") & (rows["size"] == 5)]
     base = base[base["strategy"].isin(["balanced", "fixed"])]
     places = position_rows(base, study.rng("temperature", "position"), study.inference)
-    agreement = agreement_rows(base, study.rng("temperature", "agreement"), study.inference)
+    rng = study.rng("temperature", "agreement")
+    agreement = agreement_rows(base, rng, study.inference, quantities=["pearson"])
     chi_square = places[places["quantity"].isin(["chi_square", "cramers_v"])].drop(columns="p_holm")
-    return pd.concat([found, chi_square, agreement[agreement["quantity"] == "pearson"]], ignore_index=True)
+    return pd.concat([found, chi_square, agreement], ignore_index=True)
 
 
 def _of_several(rows: pd.DataFrame) -> pd.DataFrame:

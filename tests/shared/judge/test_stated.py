@@ -99,6 +99,20 @@ NAMED = [
     ("Answer 1 is more concise, but answer 2 is better overall.", "second"),
     ("Answer 1 is more concise and answer 2 is more complete; overall they are equally good.", "tie"),
     ("Answer 1 is more concise and answer 2 is more complete.", "none"),
+    # a choice of both contradicts a choice of one, however often each is made
+    ("Answer 1 and answer 2 are the best answer. Answer 2 is the best answer.", "none"),
+    ("Answer 1 and answer 2 are the best answer. " * 2 + "Answer 2 is the best answer.", "none"),
+    ("Answer 2 is better. Both answers are better.", "none"),
+    ("Overall both answers are stronger. Answer 1 is the winner.", "none"),
+    ("The best answer is answer 1 and answer 2. I choose answer 1.", "none"),
+    ("Answer 1 and answer 2 are the best answer.", "tie"),
+    ("The best answer is answer 1 and answer 2.", "tie"),
+    ("I prefer both answers.", "tie"),
+    # but it gives way to a comparison, and before a "but"
+    ("Both answers describe it better. Answer 1 is more detailed.", "first"),
+    ("The answer: both answers are accurate. Answer 2 is the best.", "second"),
+    ("Both answers are better than most, but answer 2 is the best.", "second"),
+    ("Both answers are good. Answer 2 is the best.", "second"),
     # what is conceded gives way
     ("Although answer 1 is more concise, answer 2 is more complete.", "second"),
     # praise, criticism, likeness, scores and descriptions name nobody

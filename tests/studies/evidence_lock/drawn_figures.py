@@ -59,7 +59,7 @@ def drawn(name: str, which: str) -> Figure:
 def texts(figure: Figure) -> dict[Text, Bbox]:
     """Every visible text, after layout, with its box."""
     canvas = FigureCanvasAgg(figure)
-    canvas.draw()
+    figure.draw_without_rendering()
     shown = [text for text in figure.findobj(Text) if text.get_visible() and text.get_text().strip()]
     hidden = _beyond_the_axes(figure)
     return {text: text.get_window_extent(canvas.get_renderer()) for text in shown if text not in hidden}

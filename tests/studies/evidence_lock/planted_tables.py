@@ -11,7 +11,7 @@ import pandas as pd
 
 from shared.metrics.resampling import Inference
 from shared.reporting.results import Study
-from studies.evidence_lock.agreement import agreement_rows
+from studies.evidence_lock.agreement import NAMINGS, agreement_rows
 from studies.evidence_lock.budgets import budget_rows
 from studies.evidence_lock.bundle import bundle_rows
 from studies.evidence_lock.cost import cost_rows
@@ -20,7 +20,7 @@ from studies.evidence_lock.lost import lost_rows
 from studies.evidence_lock.orders import order_rows
 from studies.evidence_lock.pairs import pairs
 from studies.evidence_lock.params import SCHEMES
-from studies.evidence_lock.results import finisher, gates_of, verdicts
+from studies.evidence_lock.results import finisher
 from tests.studies.evidence_lock.planted import planted, planted_items
 
 QUICK = Inference(resamples=60, permutations=59)
@@ -30,7 +30,7 @@ OWN = [scheme for scheme in SCHEMES if scheme != "other_record"]
 AGREE = {"lock": 0.7, "pointwise_lock": 0.65, "standard": 0.75, "lock_with_source": 0.8, "other_record": 0.65}
 FLIP = {"lock": 0.1, "pointwise_lock": 0.15}
 THROUGH = {"lock": 0.2, "other_record": 0.2, "lock_with_source": 0.1}
-"""Of the sound judge, by scheme; any other scheme agrees with `USUAL` and changes with no order."""
+"""By scheme; any other scheme agrees with `USUAL` and changes with no order."""
 
 USUAL = 0.85
 
@@ -45,40 +45,34 @@ ARMS: Sequence[dict[str, Any]] = (
 FACTS = ("It leaves at nine.", "The platform is two.", "The ticket costs four.", "A seat is kept.")
 
 
-def items(pairs: int, datasets: Sequence[str]) -> pd.DataFrame:
+def items(pairs: int) -> pd.DataFrame:
     """Pairs of two answers of two sentences; people call one in six a tie."""
     texts = {"context": "When?", "answer_1": " ".join(FACTS[:2]), "answer_2": " ".join(FACTS[2:])}
-    found = [planted_items(pairs, dataset=dataset, tied=pairs // 6) for dataset in datasets]
-    return pd.concat(found, ignore_index=True).assign(**texts, reason="", told="", n_raters=np.nan)
+    found = planted_items(pairs, dataset="embedded", tied=pairs // 6)
+    return found.assign(**texts, reason="", told="", n_raters=np.nan)
 
 
-def judgements(pairs: pd.DataFrame, judges: Sequence[str]) -> pd.DataFrame:
-    """Every arm of the study; a judge called ``failing`` agrees with people half of the time."""
+def judgements(pairs: pd.DataFrame, writers: Sequence[str]) -> pd.DataFrame:
+    """Every arm of the study, of the judge ``sound``; ``writers`` wrote the records that are not its own."""
     rng = np.random.default_rng(5)
     told = pairs.drop(columns=["context", "answer_1", "answer_2", "reason", "told", "n_raters"])
-    return pd.concat([_of_judge(told, judge, judges, rng) for judge in judges], ignore_index=True)
-
-
-def _of_judge(
-    pairs: pd.DataFrame, judge: str, judges: Sequence[str], rng: np.random.Generator
-) -> pd.DataFrame:
-    kinds: dict[str, Any] = {"judge": judge, "noise": 0.1, "unparsed": 0.03, "ties": 0.9}
-    sound = {scheme: AGREE.get(scheme, USUAL) for scheme in SCHEMES}
-    kinds["agree"] = 0.5 if judge == "failing" else sound
+    kinds: dict[str, Any] = {"judge": "sound", "noise": 0.1, "unparsed": 0.03, "ties": 0.9}
+    kinds["agree"] = {scheme: AGREE.get(scheme, USUAL) for scheme in SCHEMES}
     kinds["flip"] = {scheme: FLIP.get(scheme, 0.0) for scheme in SCHEMES}
     kinds["through"] = {scheme: THROUGH.get(scheme, 0.0) for scheme in SCHEMES}
-    arms = [*ARMS, *({"schemes": ["other_record"], "writer": writer} for writer in judges if writer != judge)]
-    frame = pd.concat([planted(pairs, rng, **kinds, **arm) for arm in arms]).drop_duplicates("trial")
+    arms = [*ARMS, *({"schemes": ["other_record"], "writer": writer} for writer in writers)]
+    frame = pd.concat([planted(told, rng, **kinds, **arm) for arm in arms]).drop_duplicates("trial")
     return frame.assign(**{name: rng.choice(FACTS, len(frame)) for name in ("evidence_1", "evidence_2")})
 
 
 def tables(
-    number: int, datasets: Sequence[str], judges: Sequence[str], inference: Inference = QUICK
+    number: int, gate: str, writers: Sequence[str] = (), inference: Inference = QUICK
 ) -> dict[str, pd.DataFrame]:
-    """The tables that figures draw, of so many pairs a data set; ``agreement`` tells tokens too."""
-    texts = items(number, datasets)
-    study = Study(judgements(texts, judges), inference, 1, "smoke")
-    finish = finisher(study, verdicts(gates_of(study)))
+    """The tables that figures draw, of so many pairs; ``agreement`` tells tokens too, all have one gate."""
+    texts = items(number)
+    study = Study(judgements(texts, writers), inference, 1, "smoke")
+    gates = {("sound", "embedded", scheme, naming): gate for scheme in SCHEMES for naming in NAMINGS}
+    finish = finisher(study, gates)
     return {name: finish(name, rows) for name, rows in _rows(study, texts).items()}
 
 
@@ -104,22 +98,37 @@ SEVEN = ("gpt_oss_20b", "gpt_oss_120b", "qwen35_9b", "qwen35_27b_instruct", "gem
 DATASETS = ("embedded", "all")
 
 
+SHIFT = 0.013
+"""By how much all values of the second judge differ from the first's."""
+
+
 @cache
 def two_judges() -> dict[str, pd.DataFrame]:
     """Tables of two judges on one data set, of whom the second fails the gate."""
-    return tables(18, ("embedded",), ("sound", "failing"))
+    return {name: pd.concat([rows, _second(rows)], ignore_index=True) for name, rows in _sound().items()}
+
+
+@cache
+def _sound() -> dict[str, pd.DataFrame]:
+    return tables(18, "passed", ("failing",))
+
+
+def _second(rows: pd.DataFrame) -> pd.DataFrame:
+    shifted = {name: rows[name] + SHIFT for name in ("value", "ci_low", "ci_high")}
+    named = {"judge": "failing", "gate": "failed", "note": "instrument check"}
+    return rows.assign(**shifted, **named, writer=rows["writer"].replace("failing", "sound"))
 
 
 @cache
 def few() -> dict[str, pd.DataFrame]:
     """Tables of one judge on six pairs, without the scheme that needs another judge."""
-    return tables(6, ("embedded",), ("sound",))
+    return tables(6, "too few to tell")
 
 
 @cache
 def many() -> dict[str, pd.DataFrame]:
-    """The sound judge's tables under seven names, and on several data sets."""
-    return {name: _renamed(rows[rows["judge"] == "sound"]) for name, rows in two_judges().items()}
+    """The sound judge's tables under seven names, and on two data sets."""
+    return {name: _renamed(rows) for name, rows in _sound().items()}
 
 
 def _renamed(rows: pd.DataFrame) -> pd.DataFrame:

@@ -73,10 +73,11 @@ def play(
     trials: pd.DataFrame,
     script: Callable[[Request], str | Completion] = first_shown,
     params: Section = PARAMS,
+    texts: pd.DataFrame | None = None,
 ) -> pd.DataFrame:
-    """The responses of a scripted judge to trials, as the stage ``judge`` writes them."""
+    """The responses of a scripted judge to trials (of `items`), as the stage ``judge`` writes them."""
     rows: list[dict[str, Any]] = []
-    for trial in with_texts(trials, items()):
+    for trial in with_texts(trials, items() if texts is None else texts):
 
         async def ask(
             step: str, request: Request, lock: str | None = None, of: str = trial.trial

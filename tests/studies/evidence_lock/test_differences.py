@@ -101,8 +101,10 @@ def test_a_protocol_like_structured_differs_by_nothing_with_a_width():
     found = found_of(pd.concat([frame, frame.assign(scheme="lock")]))
     assert (found["value"] == 0).all() and (found["p"] == 1).all()
     assert (found["ci_low"] < -0.1).all() and (found["ci_high"] > 0.1).all()
-    # With 12 clusters six must move one way: the 0.8 quantile of Beta(6, 7).
-    assert found["mde"].tolist() == pytest.approx([stats.beta.ppf(0.8, 6, 7)] * 3)
+    # With 12 clusters six must move one way, the 0.8 quantile of Beta(6, 7), each by one order's verdict.
+    least = {"agreement": 0.5, "agreement_half": 0.25, "inconsistency": 1.0}
+    expected = [stats.beta.ppf(0.8, 6, 7) * least[quantity] for quantity in found["quantity"]]
+    assert found["mde"].tolist() == pytest.approx(expected)
 
 
 def test_turned_round_it_has_the_other_sign():

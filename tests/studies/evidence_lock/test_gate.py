@@ -27,7 +27,7 @@ def found_of(judgements: pd.DataFrame) -> pd.DataFrame:
 
 
 def verdict(judgements: pd.DataFrame) -> str:
-    (said,) = found_of(judgements)["verdict"].unique()
+    (said,) = found_of(judgements)["gate"].unique()
     return str(said)
 
 
@@ -40,7 +40,7 @@ def test_a_judge_that_agrees_passes():
     found = found_of(judged(agree=0.9))
     assert list(found.columns) == [*COLUMNS, *MORE]
     assert found["quantity"].tolist() == ["prefers_better", "not_constant"]
-    assert found["verdict"].tolist() == found["check"].tolist() == ["passed", "passed"]
+    assert found["verdict"].tolist() == found["gate"].tolist() == ["passed", "passed"]
     prefers = row(found, "prefers_better")
     assert prefers["p"] <= 0.01 and prefers["ci_low"] > 0.3
     assert prefers[["n_items", "n_trials", "n_clusters", "n_unparsed"]].tolist() == [30, 60, 30, 0]
@@ -56,27 +56,28 @@ def test_prefers_better_is_the_mean_sign_of_both_orders(verdicts):
 
 def test_always_the_first_shown_fails():
     found = found_of(judged(agree=0.5, flip=1.0, first=1.0))
-    assert set(found["verdict"]) == {"failed"}
+    assert set(found["gate"]) == {"failed"}
     assert row(found, "prefers_better")["value"] == 0
     constant = row(found, "not_constant")
-    assert constant["value"] == 1 and constant["ci_low"] < 1 and constant["check"] == "failed"
+    assert constant["value"] == 1 and constant["ci_low"] < 1 and constant["verdict"] == "failed"
 
 
 @pytest.mark.parametrize("name", ["1", "2"])
 def test_always_the_same_candidate_fails(name):
     # Half of the labels are 1: it is right in half of the pairs.
     found = found_of(judged().assign(verdict=name))
-    assert set(found["verdict"]) == {"failed"} and row(found, "prefers_better")["value"] == 0
+    assert row(found, "prefers_better")[["value", "verdict"]].tolist() == [0, "failed"]
+    assert row(found, "not_constant")["verdict"] == "passed" and set(found["gate"]) == {"failed"}
 
 
 def test_always_a_tie_fails():
     found = found_of(judged().assign(verdict="tie"))
-    assert set(found["verdict"]) == {"failed"} and row(found, "not_constant")["value"] == 1
+    assert set(found["gate"]) == {"failed"} and row(found, "not_constant")["value"] == 1
 
 
 def test_a_judge_that_prefers_the_worse_fails():
     found = found_of(judged(agree=0.1))
-    assert row(found, "prefers_better")["value"] < -0.5 and set(found["verdict"]) == {"failed"}
+    assert row(found, "prefers_better")["value"] < -0.5 and set(found["gate"]) == {"failed"}
 
 
 def test_few_clusters_are_too_few_to_tell():
@@ -91,10 +92,12 @@ def test_a_data_set_with_human_ties_asks_about_ties():
     items = planted_items(40, tied=16)
     found = found_of(judged(items, agree=0.9, ties=0.9))
     ties = row(found, "ties_less")
-    assert ties["check"] == "passed" and ties["value"] > 0.5 and ties["n_items"] == 40
+    assert ties["verdict"] == "passed" and ties["value"] > 0.5 and ties["n_items"] == 40
     # A judge that never ties has no more on human ties than elsewhere.
-    assert row(found_of(judged(items, agree=0.9, ties=0.0)), "ties_less")["check"] == "failed"
-    assert verdict(judged(items, agree=0.9, ties=0.0)) == "failed"
+    never = found_of(judged(items, agree=0.9, ties=0.0))
+    # Each row has the answer of its own question; the gate sums them.
+    assert never["verdict"].tolist() == ["passed", "failed", "passed"]
+    assert never["gate"].tolist() == ["failed"] * 3
 
 
 def test_human_ties_have_no_part_in_the_preference():
@@ -110,7 +113,7 @@ def test_lost_answers_drop_their_pair_and_are_counted():
     prefers = row(found_of(frame), "prefers_better")
     assert (prefers["n_items"], prefers["n_trials"], prefers["n_unparsed"]) == (19, 38, 1)
     none = found_of(judged(20, unparsed=1.0))
-    assert set(none["verdict"]) == {"too few to tell"} and none["value"].isna().all()
+    assert set(none["gate"]) == {"too few to tell"} and none["value"].isna().all()
 
 
 def test_each_judge_and_data_set_has_its_gate():
@@ -120,19 +123,17 @@ def test_each_judge_and_data_set_has_its_gate():
         for judge, naming, agree in [("a", "neutral", 0.95), ("a", "letters", 0.5), ("b", "neutral", 0.5)]
     ]
     prefers = found_of(pd.concat(frames)).query("quantity == 'prefers_better'")
-    assert len(prefers) == 6  # two judges on two data sets and on both; the letters have no part
-    assert prefers.loc[prefers["dataset"] == "all", "n_items"].tolist() == [40, 40]
-    assert set(prefers.loc[prefers["verdict"] == "passed", "judge"]) == {"a"}
-
-
-def test_where_letters_alone_were_asked_they_are_the_gate():
-    assert verdict(judged(20, naming="letters", agree=0.95)) == "passed"
+    assert len(prefers) == 9  # two judges, of whom one was asked by letters too, on two data sets and on both
+    assert prefers.loc[prefers["dataset"] == "all", "n_items"].tolist() == [40, 40, 40]
+    passed = prefers[prefers["gate"] == "passed"]
+    # That the judge can do the task with neutral names says nothing of letters.
+    assert set(zip(passed["judge"], passed["naming"], strict=True)) == {("a", "neutral")}
 
 
 def test_records_of_several_writers_are_one_gate():
     frames = [judged(20, schemes=["other_record"], writer=writer, agree=0.9) for writer in "bc"]
     prefers = row(found_of(pd.concat(frames)), "prefers_better")
-    assert prefers[["n_items", "n_trials", "verdict"]].tolist() == [20, 80, "passed"]
+    assert prefers[["n_items", "n_trials", "gate"]].tolist() == [20, 80, "passed"]
 
 
 def test_crossed_trials_other_wordings_and_budgets_have_no_part():
@@ -155,8 +156,8 @@ def test_a_judge_without_competence_passes_at_no_more_than_the_nominal_rate():
     found = found_of(many_judges(60, 24, rng(), schemes=["lock"], agree=0.5, flip=0.2))
     prefers = found[found["quantity"] == "prefers_better"]
     # 0.05 and three standard errors of 60 draws.
-    assert (prefers["verdict"] == "passed").mean() <= 0.05 + 0.085
-    assert set(prefers["verdict"]) == {"passed", "failed"}
+    assert (prefers["gate"] == "passed").mean() <= 0.05 + 0.085
+    assert set(prefers["gate"]) == {"passed", "failed"}
 
 
 def test_of_nothing_there_are_no_rows():

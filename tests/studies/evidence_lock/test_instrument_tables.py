@@ -10,7 +10,8 @@ from studies.evidence_lock.instrument_tables import answer_rows
 
 TRIAL = {
     "judge": "a", "dataset": "d", "scheme": "lock", "naming": "neutral", "temperature": 0.0,
-    "item": "i", "cluster": "c", "label": "1",
+    "item": "i", "cluster": "c", "label": "1", "record_chars": 144, "wording": 1, "inspection": "12",
+    "decision": "12", "failed_step": "",
 }  # fmt: skip
 
 
@@ -70,8 +71,17 @@ def test_a_cell_is_a_protocol_under_its_names_and_temperature():
     )
     found = rates(rows).loc["ok_rate"]
     assert len(found) == 4 and (found["n_trials"] == 1).all()
-    # of other caps, wordings and writers all are one
+    crossed = rates(table(("ok", "1"), ("ok", "1", {"inspection": "21"}))).loc["ok_rate"]
+    assert crossed["condition"].tolist() == ["", "crossed"]
+    # of writers all are one
     assert len(rates(rows.assign(naming="neutral", temperature=0.0, scheme="lock")).loc[["ok_rate"]]) == 1
+
+
+def test_the_step_at_which_a_trial_ended_is_counted():
+    lost = {"failed_step": "record"}
+    found = rates(table(("ok", "1"), ("truncated", None, lost), ("unparsed", None, lost), ("ok", "2")))
+    assert (found.loc["ended_at_record", "value"], found.loc["ended_at_record", "count"]) == (0.5, 2)
+    assert "ended_at_verdict" not in found.index
 
 
 def test_without_any_verdict_there_is_no_rate_of_ties():

@@ -136,9 +136,11 @@ WHOLE: dict[str, dict[str, str]] = {
     "standard": {"verdict": verdict("Willow")},
     "structured": {"verdict": record(verdict="Willow")},
     "lock": {"record": record(), "verdict": verdict("Willow")},
+    "frozen_evidence": {"record": record(verdict="Cedar"), "verdict": verdict("Willow")},
     "lock_with_source": {"record": record(), "verdict": verdict("Willow")},
     "conversation": {"record": record(), "verdict": verdict("Willow")},
     "reread": {"record": record(), "verdict": verdict("Willow")},
+    "frozen_evidence": {"record": record(verdict="Cedar"), "verdict": verdict("Willow")},
     "pointwise_lock": {
         "assess_1": assessment("Names the platform."),
         "assess_2": assessment("Names the hour."),
@@ -482,4 +484,4 @@ def test_all_stages_end_to_end(study, monkeypatch, capsys):
     # Locks rest on the same record in both decision orders.
     assert own.loc["lock", "record_sha256"].nunique() == 2 and len(own.loc["lock"]) == 3
     printed = capsys.readouterr().out
-    assert "sound: 17 judgements: 15 ok, 2 failed" in printed
+    assert "sound: 19 judgements: 17 ok, 2 failed" in printed

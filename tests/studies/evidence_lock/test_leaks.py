@@ -1,12 +1,17 @@
 """What records give away: by hand, and on judges whose leak is known."""
 
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
 from scipy.stats import binomtest
+from sklearn.metrics import precision_score, recall_score
 
 from shared.metrics.resampling import Inference, rate_interval
-from studies.evidence_lock.leaks import leak_rows
+from shared.reading import SourceError
+from studies.evidence_lock.leaks import LABELS, leak_rows, read_labels, reader_rows
+from studies.evidence_lock.named import stated_by
 from studies.evidence_lock.rows import COLUMNS
 
 QUICK = Inference(resamples=200, permutations=2000)
@@ -210,3 +215,71 @@ def test_a_known_leak_is_found_at_the_nominal_rate():
         rejected.append(the(rows, "named_first_shown")["p"] <= 0.05)
     # Binomial(30, 0.05) is above 5 with probability 0.003.
     assert sum(covered) >= 25 and sum(rejected) <= 5
+
+
+# --- How well records are read ------------------------------------------------------------------------
+
+
+def reader(labels):
+    rows = reader_rows(labels, np.random.default_rng(5), QUICK)
+    assert rows["judge"].isna().all() and rows["dataset"].eq("embedded").all()
+    return rows.set_index("quantity")
+
+
+def test_precision_and_recall_by_hand():
+    # The rules name a winner in a, b and c, in a the reader's; the reader names one in a, b, d and e.
+    labelled = ["first", "second", "tie", "first", "second", "none"]
+    read = ["first", "first", "second", "none", "tie", "none"]
+    found = reader(pd.DataFrame({"item": [*"abcdef"], "labelled": labelled, "read": read}))
+    assert found["value"].tolist() == pytest.approx([1 / 3, 1 / 4])
+    assert found["n_trials"].tolist() == found["n_clusters"].tolist() == [3, 4]
+    assert found["p"].isna().all()
+
+
+def test_without_a_winner_neither_is_defined():
+    found = reader(pd.DataFrame({"item": ["a"], "labelled": ["tie"], "read": ["none"]}))
+    assert found["value"].isna().all() and found["n_trials"].eq(0).all()
+
+
+def test_records_of_one_pair_are_one_source():
+    labels = pd.DataFrame({"item": ["a", "a", "b"], "labelled": "first", "read": "first"})
+    assert reader(labels)["n_clusters"].tolist() == [2, 2]
+
+
+def test_the_labelled_records(root):
+    """What the table says is what the file says, by another library."""
+    labels = read_labels(root / LABELS)
+    found = reader(labels)
+    winners, told = ["first", "second"], {"average": "micro", "labels": ["first", "second"]}
+    for quantity, score in (("reader_precision", precision_score), ("reader_recall", recall_score)):
+        assert found["value"][quantity] == pytest.approx(score(labels["labelled"], labels["read"], **told))
+        assert found["ci_low"][quantity] < found["value"][quantity] < found["ci_high"][quantity]
+    assert found["n_trials"].tolist() == [labels[name].isin(winners).sum() for name in ("read", "labelled")]
+    # Of ten that the rules name, and of ten that the reader names, eight are the same.
+    assert found["value"].tolist() == pytest.approx([0.8, 0.8])
+
+
+def test_the_labels_are_as_their_page_says(root):
+    rows = [json.loads(line) for line in (root / LABELS).read_text(encoding="utf-8").splitlines()]
+    pairs = (root / LABELS).with_name("pairs.jsonl").read_text(encoding="utf-8").splitlines()
+    assert {row["item"] for row in rows} <= {f"embedded/{json.loads(line)['id']}" for line in pairs}
+    assert len({(row["criteria"], *row["evidence"]) for row in rows}) == len(rows) == 140
+    page = (root / LABELS).with_name("README.md").read_text(encoding="utf-8")
+    counts = pd.Series([row["named"] for row in rows]).value_counts()
+    assert ", ".join(f"{name} {counts[name]}" for name in ("first", "second", "tie", "none")) in page
+
+
+@pytest.mark.parametrize("change", [{"named": "1"}, {"evidence": ["only one"]}, {"names": None}])
+def test_a_damaged_label_is_told_with_its_line(tmp_path, change):
+    good = {"item": "embedded/a", "names": ["Cedar", "Holly"], "criteria": "c", "evidence": ["x", "y"]}
+    file = tmp_path / "labels.jsonl"
+    file.write_text("\n".join(map(json.dumps, [good | {"named": "tie"}, good | {"named": "tie"} | change])))
+    with pytest.raises(SourceError, match=r"labels\.jsonl:2"):
+        read_labels(file)
+
+
+def test_a_record_that_calls_both_the_best_names_nobody_alone():
+    both = "Cedar and Rowan are the best answer to this question."
+    evidence = (("Cedar", both), ("Rowan", "Rowan is the best answer to this question."))
+    assert stated_by(both, evidence)[0] == "none"
+    assert stated_by(both, (("Cedar", both), ("Rowan", both)))[0] == "tie"

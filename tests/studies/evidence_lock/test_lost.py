@@ -5,7 +5,16 @@ import pandas as pd
 import pytest
 
 from shared.metrics.resampling import Inference
-from studies.evidence_lock.lost import GROUPS, MEANS, QUANTITIES, SHARES, grouped, lost_rows, missing
+from studies.evidence_lock.lost import (
+    GROUPS,
+    MEANS,
+    NOT_APART,
+    QUANTITIES,
+    SHARES,
+    grouped,
+    lost_rows,
+    missing,
+)
 from tests.studies.evidence_lock.lost_facts import Facts, both, items_of, judged, telling
 from tests.studies.evidence_lock.planted import planted
 
@@ -31,14 +40,15 @@ def frame(*units) -> pd.DataFrame:
 
 
 def four() -> tuple[pd.DataFrame, pd.DataFrame]:
-    """One unit of each group; the lost one lacks a fact of the better answer, the gained one of the worse."""
+    """One unit of each group, the better answer first in all; the lost one lacks a fact of the better answer,
+    the gained one of the worse."""
     items = items_of(4)
     rows = [item for _, item in items.iterrows()]
     units = frame(
         both(rows[0], True, False, telling("alpha"), WHOLE[1]),
-        both(rows[1], True, True, *WHOLE),
+        both(rows[1], True, True, *WHOLE, order="21"),
         both(rows[2], False, True, WHOLE[0], telling("gamma")),
-        both(rows[3], False, False, telling("alpha"), telling("delta")),
+        both(rows[3], False, False, telling("alpha"), telling("delta"), order="21"),
     )
     return units, items
 
@@ -213,11 +223,11 @@ def test_every_row_has_its_sizes_and_every_test_its_effect():
     assert (rows[["n_items", "n_trials", "n_clusters", "n_unparsed"]] >= 0).all().all()
     conditions = {condition: set(own["quantity"]) for condition, own in rows.groupby("condition")}
     assert conditions["all"] == {*QUANTITIES, "own_less_other"}
-    assert conditions["lost"] == conditions["neither"] == {*QUANTITIES, "share"}
+    assert conditions["lost"] == conditions["neither"] == {*QUANTITIES, "share", "better_first"}
     assert conditions["lost - kept"] == set(QUANTITIES)
     varying = rows[rows["condition"].isin(["lost - kept"]) & rows["quantity"].isin(["coverage_better"])]
     assert varying[["p", "p_holm", "mde"]].notna().all().all()
-    within = rows[rows["quantity"].isin([*SHARES, "share"]) & ~rows["condition"].str.contains(" - ")]
+    within = rows[rows["quantity"].isin([*SHARES, "share", "better_first"]) & ~rows["condition"].str.contains(" - ")]
     within = within[within["value"].notna()]
     assert within["value"].between(0, 1).all() and (within["ci_low"] < within["ci_high"]).all()
     assert rows[rows["quantity"].isin(MEANS) & (rows["condition"] == "kept")]["value"].notna().all()
@@ -246,6 +256,72 @@ def test_data_sets_are_pooled_and_corrected_as_one_family():
     own = rows[(rows["dataset"] != "all") & (rows["quantity"] == "coverage_better") & rows["p"].notna()]
     smallest = own["p"].min()
     assert len(own) == 4 and own["p_holm"].min() == pytest.approx(min(1, 4 * smallest))
+
+
+def test_data_sets_and_places_that_differ_are_no_loss():
+    """In the second data set more is lost and records cover less; so it is where the better answer is last."""
+    rng, parts = np.random.default_rng(2), []
+    items = pd.concat(
+        [items_of(40), items_of(40).assign(dataset="second", item=lambda t: "x" + t["item"])],
+        ignore_index=True,
+    )
+    items = items.assign(cluster=items["item"])
+    for _, item in items.iterrows():
+        for order in ("12", "21"):
+            hard = (item["dataset"] == "second") + (item["label"] != order[0])
+            said = telling("alpha") if rng.random() < 0.1 + 0.4 * hard else WHOLE[0]
+            parts.append(both(item, True, rng.random() > 0.1 + 0.4 * hard, said, WHOLE[1], order=order))
+    units = frame(*parts)
+    rows = rows_of(units, items)
+    lost, kept = (cell(rows, "coverage_better", group, dataset="all")["value"] for group in ("lost", "kept"))
+    assert lost - kept < -0.1
+    pooled = cell(rows, "coverage_better", "lost - kept", dataset="all")
+    assert pooled["ci_low"] < 0 < pooled["ci_high"] and pooled["p"] > 0.05
+    # Lost with 0.1 to 0.9: the better answer stood last in most of what was lost.
+    for dataset in ("planted", "second", "all"):
+        assert cell(rows, "better_first", "lost", dataset=dataset)["ci_high"] < 0.5
+        assert cell(rows, "better_first", "kept", dataset=dataset)["ci_low"] > 0.5
+    # The pooled difference lies between those of the data sets.
+    apart = [cell(rows, "coverage_better", "lost - kept", dataset=d)["value"] for d in ("planted", "second")]
+    assert min(apart) - 1e-9 <= pooled["value"] <= max(apart) + 1e-9
+
+
+def test_groups_without_a_place_in_common_have_no_difference():
+    items = items_of(12)
+    units = [
+        both(item, True, place % 2 == 0, telling("alpha"), WHOLE[1])
+        for place, (_, item) in enumerate(items.iterrows())
+    ]
+    rows = rows_of(frame(*units), items)
+    assert cell(rows, "better_first", "lost")["value"] == 0 and cell(rows, "better_first", "kept")["value"] == 1
+    for quantity in QUANTITIES:
+        found = cell(rows, quantity, "lost - kept")
+        assert found[["value", "ci_low", "ci_high", "p", "mde"]].isna().all() and found["n_items"] == 0
+
+
+def test_two_questions_give_no_interval():
+    rows = rows_of(*four())
+    two = frame(*(both(item, True, True, *WHOLE) for _, item in items_of(2).iterrows()))
+    pair = rows_of(two, items_of(2))
+    for found in (cell(rows, "coverage_better", "lost - gained"), cell(pair, "coverage_better", "kept")):
+        assert found[["ci_low", "ci_high"]].isna().all() and np.isfinite(found["value"])
+
+
+def test_coverage_that_tells_nothing_is_said_to():
+    """A record that says the same of both answers covers each as well by the other's text."""
+    units, items = losses(12, telling("alpha"))
+    same = telling("alpha", "gamma")
+    alike = units.assign(**{name: units[name].where(units[name] == "", same) for name in
+                            ("evidence_1", "evidence_2")})  # fmt: skip
+    telling_apart, telling_nothing = rows_of(units, items), rows_of(alike, items)
+    assert (telling_apart["note"] == "").all()
+    rests = telling_nothing["quantity"].isin([*QUANTITIES, "own_less_other"])
+    assert (telling_nothing.loc[rests, "note"] == NOT_APART).all() and rests.any()
+    assert (telling_nothing.loc[~rests, "note"] == "").all()
+    # The short record alone tells nothing: groups are of the largest.
+    short = alike[alike["scheme"] == "lock"].assign(record_chars=90, trial=lambda t: "s" + t["trial"])
+    rows = rows_of(pd.concat([units, short], ignore_index=True), items)
+    assert set(rows.loc[rows["note"] == NOT_APART, "record_chars"]) == {90}
 
 
 def test_pointwise_is_a_lock_of_its_own():

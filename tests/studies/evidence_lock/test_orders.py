@@ -19,6 +19,7 @@ from studies.evidence_lock.orders import (
     item_values,
     order_rows,
     replicate_noise,
+    step,
     units,
     wording_noise,
 )
@@ -175,6 +176,16 @@ def test_noise_is_no_effect_of_order():
     for quantity in CHANGES:
         above = one(found, f"{quantity}_above_noise")
         assert above["ci_low"] <= 0 <= above["ci_high"] and 0 < above["mde"] < 0.15
+
+
+def test_a_signed_quantity_moves_by_its_smallest_step():
+    # Of one sample as it is named; of the mean of several by the least that was seen.
+    assert step("through_record_less_direct", np.array([0.0, 0.5, -1.0])) == 0.5
+    assert step("through_record_less_direct", np.zeros(3)) == step("through_record_less_direct", np.array([]))
+    assert step("direct_above_noise", np.array([0.125, -0.5, 0.0])) == 0.125
+    rows = planted(30, np.random.default_rng(1), schemes=["lock"], crossed=True, wordings=(1, 2))
+    signed = rows_of(rows).dropna(subset=["p"])
+    assert len(signed) == 7 and (signed["mde"] <= 0.5).all()  # none is of whole verdicts
 
 
 def test_an_effect_above_noise_is_found():

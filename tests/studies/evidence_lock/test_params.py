@@ -203,6 +203,16 @@ def test_a_sets_name_is_a_plain_word(document, name):
     assert "sets." in message(document) and "should match pattern" in message(document)
 
 
+def test_no_set_asks_for_a_longer_record_than_the_main_one(document):
+    """It would silently become the lock's main cell, beside a Structured of another cap."""
+    longest = document[NAME]["answer"]["record_chars"]
+    set_to(document, "sets.main.record_chars", [longest])
+    parsed(document)
+    set_to(document, "sets.main.record_chars", [24, longest + 1])
+    told = f"sets.main.record_chars.1: {longest + 1}, above answer.record_chars ({longest})"
+    assert told in message(document)
+
+
 def test_a_set_that_is_left_out_may_name_data_that_is_left_out(document):
     set_to(document, "sets.main.datasets", ["lfqa"])
     set_to(document, "sets.main.items", 0)

@@ -37,10 +37,11 @@ from tests.studies.evidence_lock.asking import (
 
 OWN = [scheme for scheme in SCHEMES if scheme != "other_record"]
 WITH_RECORD = ["lock", "lock_with_source", "conversation", "reread"]
-FROZEN = ["lock", "pointwise_lock", "lock_with_source"]
-NO_SOURCE = ["lock", "pointwise_lock"]
+FROZEN = ["lock", "pointwise_lock", "frozen_evidence", "lock_with_source"]
+NO_SOURCE = ["lock", "pointwise_lock", "frozen_evidence"]
 STEPS = {
     "standard": ["verdict"],
+    "frozen_evidence": ["record", "verdict"],
     "structured": ["verdict"],
     "pointwise_lock": ["assess_1", "assess_2", "verdict"],
     **{scheme: ["record", "verdict"] for scheme in WITH_RECORD},
@@ -99,6 +100,16 @@ def test_one_call_and_a_second_reading_see_the_source_and_no_record(scheme):
 def test_a_second_reading_does_not_depend_on_what_was_written():
     other = record("Something else.", {"Cedar": "Best.", "Willow": "Worst."})
     assert last(trial("reread"), record=other) == last(trial("reread"))
+
+
+def test_frozen_evidence_is_structureds_own_answer_without_its_verdict():
+    """The first call is Structured's, so that both rest on one answer, paid for once."""
+    (structured,), (first, decision) = put(trial("structured")), put(trial("frozen_evidence"))
+    assert first.request == structured.request
+    said = {**json.loads(record()), "verdict": "Willow"}
+    shown = last(trial("frozen_evidence"), record=json.dumps(said))
+    assert shown.prompt == decision.prompt  # whatever its verdict was
+    assert shown.prompt.count("Willow") == last(trial("lock")).prompt.count("Willow")
 
 
 def test_record_and_source_see_both():
@@ -193,10 +204,10 @@ def test_no_neutral_name_stands_in_the_prompts_themselves(scheme):
 
 @pytest.mark.parametrize("chars", [24, 100, 144, 601])
 def test_all_that_is_written_is_capped_alike(chars):
-    """A record's three texts, or the four of two assessments, have at most record_chars together."""
-    for scheme, texts in (("structured", 3), ("lock", 3), ("reread", 3), ("pointwise_lock", 4)):
+    """Each text of a record or an assessment, so that a record's three have at most record_chars together."""
+    for scheme in ("structured", "lock", "reread", "pointwise_lock", "frozen_evidence"):
         asked = trial(scheme, record_chars=chars)
-        assert chars - texts < texts * chars_of(asked) <= chars
+        assert chars - 3 < 3 * chars_of(asked) <= chars
         written = [call for call in put(asked) if '"criteria"' in call.prompt and call.request.schema]
         prompts = "".join(call.prompt for call in written)
         forms = json.dumps([call.request.schema for call in written])
@@ -275,11 +286,14 @@ def test_assessments_are_the_same_in_both_orders_and_shown_in_the_decisions(orde
     shown = [
         decision.prompt.index(f"{about} {name}: ")
         for name in (NAMES if order == "12" else NAMES[::-1])
-        for about in ("What was asked of the answer", "About the answer")
+        for about in ("What a good answer must do, by the assessment of the answer", "About the answer")
     ]
     assert shown == sorted(shown)
-    assert "About the answer Cedar: It says one thing.\n" in decision.prompt
-    assert "What was asked of the answer Willow: Must say another.\n" in decision.prompt
+    for line in (
+        "About the answer Cedar: It says one thing.",
+        "What a good answer must do, by the assessment of the answer Willow: Must say another.",
+    ):
+        assert f"{line}\n" in decision.prompt
 
 
 # --- The hash ---------------------------------------------------------------------------------------

@@ -31,8 +31,10 @@ def study(*raters, **names):
 
 
 def gates(*cells):
-    """The gate's verdicts, of which a cell is ``judge, data set, scheme, verdict``."""
-    return verdicts(pd.DataFrame(cells, columns=["judge", "dataset", "scheme", "verdict"]))
+    """The gate's verdicts, of which a cell is ``judge, data set, scheme, verdict``; of neutral names."""
+    return verdicts(
+        pd.DataFrame(cells, columns=["judge", "dataset", "scheme", "gate"]).assign(naming="neutral")
+    )
 
 
 FAILED = gates(("mine", "d", "lock", "failed"), ("mine", "d", "structured", "passed"))
@@ -53,8 +55,26 @@ def test_every_table_has_the_same_columns_and_says_what_it_rests_on():
 def test_a_row_has_the_gate_of_its_own_protocol():
     assert (finished({})["gate"], finished({})["note"]) == ("failed", "instrument check")
     assert finished({"scheme": "structured"})["note"] == ""
-    for other in ({"scheme": "reread"}, {"dataset": "e"}, {"judge": "other"}):
+    for other in ({"scheme": "reread"}, {"dataset": "e"}, {"judge": "other"}, {"naming": "letters"}):
         assert finished(other)["gate"] == "not asked"
+
+
+def test_letters_are_gated_by_letters():
+    """A judge that always says A passes nothing by what it does with neutral names, nor the other way."""
+    rows = pd.concat([study(agree=0.95).judgements, study(naming="letters", agree=0.5, flip=1.0).judgements])
+    both = Study(rows, QUICK, 1, "smoke")
+    finish = finisher(both, verdicts(gates_of(both)))
+    told = finish("agreement", pd.DataFrame([ROW | {"naming": name} for name in ("neutral", "letters")]))
+    assert told["gate"].tolist() == ["passed", "failed"]
+
+
+def test_a_row_of_the_gate_has_the_answer_of_its_own_question():
+    """A judge that takes always candidate 1 is not constant on the screen, and fails all the same."""
+    rows = study(schemes=["lock"]).judgements.assign(verdict="1")
+    one = Study(rows, QUICK, 1, "smoke")
+    told = finisher(one, verdicts(gates_of(one)))("competence", gates_of(one)).set_index("quantity")
+    assert told["verdict"].to_dict() == {"prefers_better": "failed", "not_constant": "passed"}
+    assert set(told["gate"]) == {"failed"}
 
 
 def test_a_difference_has_the_gate_of_what_it_is_taken_from():
@@ -119,7 +139,10 @@ def test_the_papers_number_is_that_of_the_rows_names(name, names):
 
 def test_the_gates_are_of_each_judge_data_set_and_protocol():
     found = gates_of(study(schemes=["structured", "lock"], agree=0.95))
-    assert verdicts(found) == {("mine", "d", "structured"): "passed", ("mine", "d", "lock"): "passed"}
+    assert verdicts(found) == {
+        ("mine", "d", "structured", "neutral"): "passed",
+        ("mine", "d", "lock", "neutral"): "passed",
+    }
     random = verdicts(gates_of(study(agree=0.5, flip=1.0, first=1.0)))
     assert set(random.values()) == {"failed"} and verdicts(pd.DataFrame()) == {}
 

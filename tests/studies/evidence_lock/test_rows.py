@@ -40,6 +40,25 @@ def test_clusters_are_tested_as_a_whole():
     assert signed_test([], [], np.random.default_rng(0), QUICK) == {}
 
 
+@pytest.mark.parametrize(("clusters", "unit"), [(24, 0.5), (40, 0.25), (40, 1.0)])
+def test_what_few_moved_clusters_could_show_is_found_four_times_in_five(clusters, unit):
+    """Nothing moved, so that the spread says nothing: simulated with moves of one step, all one way."""
+    draw, names = np.random.default_rng(5), np.arange(clusters)
+    mde = signed_test(np.zeros(clusters), names, draw, QUICK, unit)["mde"]
+    moved = draw.random((400, clusters)) < mde / unit
+    few = Inference(permutations=1000)
+    p = np.array([signed_test(unit * hits, names, draw, few, unit)["p"] for hits in moved])
+    assert (p <= 0.05).mean() == pytest.approx(0.8, abs=0.06)  # three standard errors of 400 draws
+
+
+def test_what_is_detectable_by_spread_depends_on_no_unit():
+    effects = np.random.default_rng(2).choice([-0.5, 0.5], 200)
+    whole, half = (
+        signed_test(effects, range(200), np.random.default_rng(0), QUICK, u)["mde"] for u in (1, 0.5)
+    )
+    assert whole == pytest.approx(half) and whole > 0.05
+
+
 def test_holm_leaves_pooled_rows_and_undefined_tests_out_of_the_family():
     rows = frame(
         [

@@ -7,9 +7,8 @@ import pandas as pd
 import pytest
 
 from shared.metrics.resampling import Inference
-from studies.evidence_lock.pairs import main_cells
 from studies.evidence_lock.rows import COLUMNS
-from studies.evidence_lock.verdicts import majority, order_averaged, verdict_rows
+from studies.evidence_lock.verdicts import majority, majority_all, order_averaged, verdict_rows
 from tests.studies.evidence_lock.planted import planted, planted_items
 
 QUICK = Inference(resamples=200, permutations=200)
@@ -50,7 +49,7 @@ def row(found: pd.DataFrame, quantity: str, **names: object) -> pd.Series:
         ("1", "tie", "1", "tie"),  # (1 + 0) / 2 > 0, but one vote each
         ("tie", "2", "2", "tie"),
         ("tie", "tie", "tie", "tie"),
-        ("1", "", None, "1"),
+        ("1", "", None, None),  # the place of one order alone would decide
         ("", "", None, None),
     ],
 )
@@ -60,14 +59,53 @@ def test_two_orders(one, other, averaged, most):
     assert only(majority(frame)) == most
 
 
-def test_the_majority_counts_every_trial_of_the_item():
-    # Four combinations of orders, in two wordings: 2 stands five times, 1 twice, one answer is lost.
-    frame = told("1", "2", "2", "2", "1", "2", "2", "", crossed=True, wordings=[1, 2])
-    assert only(majority(frame)) == "2"
-    (decided,) = majority(frame).to_dict("records")
+EIGHT = ("1", "2", "2", "2", "1", "2", "2")
+"""Of four combinations of orders, in two wordings; the paper's two orders are the 1st and the 7th trial."""
+
+
+def test_the_majority_of_all_counts_every_trial_of_the_item():
+    # 2 stands five times, 1 twice, one answer is lost.
+    frame = told(*EIGHT, "", crossed=True, wordings=[1, 2])
+    assert only(majority_all(frame)) == "2"
+    (decided,) = majority_all(frame).to_dict("records")
     assert (decided["n_trials"], decided["n_unparsed"]) == (8, 1)
-    # The order-averaged verdict takes the two orders of the first wording alone: the 1st and 7th trial.
-    assert only(order_averaged(main_cells(frame))) == "tie"
+    votes = row(verdict_rows(frame, rng(), QUICK), "majority_all_votes")
+    assert (votes["value"], votes["n_items"]) == (7, 1)
+    # The others take the two orders of the first wording alone, which differ.
+    assert only(order_averaged(frame)) == only(majority(frame)) == "tie"
+    (decided,) = majority(frame).to_dict("records")
+    assert (decided["n_trials"], decided["n_unparsed"]) == (2, 0)
+
+
+def test_without_the_two_orders_nothing_decides():
+    frame = told("", *EIGHT, crossed=True, wordings=[1, 2])
+    assert only(majority_all(frame)) is None and only(majority(frame)) is None
+
+
+def test_votes_by_equal_skill_are_equal_under_every_protocol():
+    """A protocol that has eight trials of a pair does not look better for it beside one that has two."""
+    kinds = {"agree": 1.0, "noise": 0.6}
+    items = planted_items(300)
+    frames = [
+        planted(items, rng(1), schemes=["structured"], **kinds),
+        planted(items, rng(2), schemes=["lock"], crossed=True, wordings=[1, 2], **kinds),
+    ]
+    found = verdict_rows(pd.concat(frames), rng(), QUICK)
+    two = found[found["quantity"] == "majority_agreement"]
+    # A verdict is right with 0.4 + 0.6 / 2; both are with 0.7^2.
+    assert two["value"].tolist() == pytest.approx([0.49, 0.49], abs=0.09)
+    assert set(two["n_trials"]) == {600}
+    eight = found[found["quantity"] == "majority_all_agreement"]
+    assert eight["scheme"].tolist() == ["lock"] and eight["value"].iloc[0] > 0.75
+    assert row(found, "majority_all_votes")["value"] == 8
+
+
+def test_pairs_that_were_asked_no_more_have_no_part_in_the_vote_of_all():
+    more = planted(planted_items(4), rng(), schemes=["lock"], crossed=True)
+    frame = pd.concat([more, planted(planted_items(6, dataset="other"), rng(), schemes=["lock"])])
+    found = verdict_rows(frame, rng(), QUICK)
+    of_all = found[found["quantity"].str.startswith("majority_all")]
+    assert set(of_all["dataset"]) == {"planted"} and set(of_all["n_items"]) == {4}
 
 
 def test_smaller_records_and_letters_have_no_vote():
@@ -90,7 +128,7 @@ def test_several_judges_decide_together(verdicts):
 def test_a_judge_without_two_verdicts_leaves_the_average_of_all_open():
     frame = pd.concat([told("1", "1"), told("1", "", judge="b")])
     assert only(order_averaged(frame), "all") is None
-    assert only(majority(frame), "all") == "1"
+    assert only(majority(frame), "all") is None and only(majority(frame)) == "1"
 
 
 def test_a_single_judge_is_not_all():
@@ -123,7 +161,8 @@ def test_lost_answers_are_counted():
     found = verdict_rows(frame, rng(), QUICK)
     averaged = row(found, "order_averaged_agreement")
     assert np.isnan(averaged["value"]) and (averaged["n_items"], averaged["n_unparsed"]) == (0, 1)
-    assert row(found, "majority_agreement")["value"] == 1
+    most = row(found, "majority_agreement")
+    assert np.isnan(most["value"]) and (most["n_items"], most["n_unparsed"]) == (0, 1)
 
 
 def test_data_sets_are_pooled_for_judges_and_for_all():
@@ -157,8 +196,9 @@ def test_more_judges_and_replicates_agree_more_often():
     found = verdict_rows(frame, rng(), QUICK)
     single = frame["verdict"].eq(frame["label"]).mean()
     assert single == pytest.approx(0.7, abs=0.03)  # 0.4 + 0.6 / 2
-    assert row(found, "majority_agreement")["value"] > 0.8
-    assert row(found, "majority_agreement")["n_trials"] == 2000
+    assert row(found, "majority_all_agreement")["value"] > 0.8
+    assert row(found, "majority_all_agreement")["n_trials"] == 2000
+    assert row(found, "majority_all_votes")["value"] == 10
 
 
 def test_of_nothing_there_are_no_rows():

@@ -109,7 +109,7 @@ def test_the_papers_shares_stand_at_their_k():
     printed = of(table("few", "k_curve"), quantity="gain_share", setting="score", size=5)
     axes = drawn("k_share", "few").axes[0]
     assert sorted(rings(axes)) == sorted(printed["paper_low"].dropna())
-    assert axes.get_title().startswith("sound, embedded texts")
+    assert axes.get_title(loc="left").startswith("sound, embedded texts")
     assert "paper: Balanced at k = 3, 5; Fixed at k = 10" in words(axes.figure)
 
 
@@ -132,7 +132,7 @@ def test_changes_of_the_best_go_from_the_low_bound_to_the_high_one():
     rows = of(table("two", "ranking"), dataset="mt_bench", contest="prompt", size=5)
     shown = rows[~rows["condition"].str.contains("over")]
     bounds = shown.pivot_table(index=["judge", "condition"], columns="quantity", values="value")
-    [changes] = [axes for axes in drawn("ranking", "two").axes[3:4]]
+    changes = drawn("ranking", "two").axes[5]  # below those of the embedded texts by five and by nine options
     boxes = [patch for container in changes.containers for patch in container]
     found = {(round(box.get_y(), 6), round(box.get_y() + box.get_height(), 6)) for box in boxes}
     assert found == {tuple(pair) for pair in bounds[["top1_change_low", "top1_change_high"]].to_numpy()}

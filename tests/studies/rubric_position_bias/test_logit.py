@@ -338,10 +338,10 @@ def test_every_sd_has_a_test_and_what_chance_would_show(judges):
 
 
 def test_means_without_bias_are_found_so_about_as_often_as_the_level_says():
-    """100 data sets of two judges without bias, which err alike under an order: 12 sources of 2 items."""
+    """60 data sets of two judges without bias, which err alike under an order: 12 sources of 2 items."""
     rng = np.random.default_rng(11)
     rejected = []
-    for _ in range(100):
+    for _ in range(60):
         table = planted_items(24, rng, clusters=12)
         one = planted(table, 5, "balanced", 0.0, 0.1, 2.0, rng)
         own = planted(table, 5, "balanced", 0.0, 0.1, 2.0, rng)["score"].to_numpy()
@@ -350,7 +350,7 @@ def test_means_without_bias_are_found_so_about_as_often_as_the_level_says():
         arms = pd.concat([judges, judges.assign(scheme="prose")])
         of_all = arms_of(arms).query("judge == @ALL and quantity == 'sd_alpha' and condition == 'base'")
         rejected += list(of_all["p"] <= 0.05)
-    assert len(rejected) > 80 and np.mean(rejected) < 0.12  # a standard error of 0.022
+    assert len(rejected) > 50 and np.mean(rejected) < 0.13  # a standard error of 0.028
 
 
 def test_an_arm_without_a_fit_is_not_compared():

@@ -88,7 +88,9 @@ def test_fixed_is_compared_at_every_temperature(made):
 
 
 def test_criteria_are_pooled_and_alone(made):
-    rows = made["agreement"].query("setting == 'criteria' and condition == 'balanced' and quantity == 'pearson'")
+    rows = made["agreement"].query(
+        "setting == 'criteria' and condition == 'balanced' and quantity == 'pearson'"
+    )
     assert rows.groupby("scale")["criterion"].agg(list).to_dict() == {
         scale: ["", "x", "y", "z"] for scale in ("12345", "54321")
     }
