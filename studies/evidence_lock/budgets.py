@@ -23,6 +23,8 @@ WRITERS = {"structured": TEXTS_OF_RECORD, "lock": TEXTS_OF_RECORD, "pointwise_lo
 """Schemes that write what they decide from, and among how many texts a cap is divided. All others with a
 record share the lock's, which is written once for all of them."""
 
+_AVERAGED = [*(RATES[quantity] for quantity in QUANTITIES), "tokens"]
+
 FAMILY = ("judge", "quantity", "reference")
 
 
@@ -44,7 +46,7 @@ def budget_rows(
     -------
     DataFrame
         `rows.COLUMNS` and ``p_mcnemar``. For each judge, data set (and over all) and scheme that was asked
-        under several caps, a row a cap, over the pairs that were asked under all of them:
+        under several caps, a row a cap, over the pairs that have the quantity under all of them:
 
         * ``agreement``, ``inconsistency``: rates in [0, 1];
         * the same with ``reference`` "structured": less Structured's with its largest cap, in [-1, 1];
@@ -74,9 +76,24 @@ def budget_rows(
 
 
 def under_all_caps(cell: pd.DataFrame) -> pd.DataFrame:
-    """The pairs of one scheme that were asked under each of its caps, so that caps differ in no item."""
+    """The pairs of one scheme that were asked under each of its caps, so that caps differ in no item.
+
+    Parameters
+    ----------
+    cell : DataFrame
+        One row a cap and item.
+
+    Returns
+    -------
+    DataFrame
+        Rows of the items that were asked under all caps. What `budget_rows` averages is nan where the item
+        lacks it under any of them.
+    """
+    n_caps = cell["record_chars"].nunique()
     caps = cell.groupby("item")["record_chars"].transform("nunique")
-    return cell[caps == cell["record_chars"].nunique()]
+    asked = cell[caps == n_caps]
+    values = asked[_AVERAGED]
+    return asked.assign(**values.where(values.notna().groupby(asked["item"]).transform("sum") == n_caps))
 
 
 def records(judgements: pd.DataFrame) -> pd.DataFrame:

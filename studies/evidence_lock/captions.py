@@ -70,7 +70,11 @@ TEXTS: Mapping[str, Text] = {
         "together, which is the paper's inconsistency. Noise is how often it changes where no order does: "
         "under a wording of the instructions that says the same (`wording`), and from one sample to the "
         "next above temperature 0 (`replicate`). At temperature 0 a repeat is the same answer. What is left "
-        "of a part above the noise is a difference on the same pairs.",
+        "of a part above the noise is a difference on the same pairs; above `wording`, and of `direct` above "
+        "either, it is a lower bound, since the noise draws more anew than the exchange does. Of the "
+        "variance, `sampling, across records` is what both decisions from a record share, and `within a "
+        "record` what sets them apart: the decision's noise together with what a record makes of the "
+        "decision's order.",
     ),
     "budgets": Text(
         "Shorter records",
@@ -93,8 +97,12 @@ TEXTS: Mapping[str, Text] = {
         "judgement a pair and order: `lost` where Structured is right and the lock wrong, `kept` where both "
         "are right, `gained` where the lock is right and Structured wrong. If facts that the record lacks "
         "make the lock lose, coverage is lower in `lost` than in `kept`; without `gained` the comparison "
-        "selects on noise, since pairs on which protocols differ by chance are the hard ones. Examples are "
-        "in [lost_examples](lost_examples.md).",
+        "selects on noise, since pairs on which protocols differ by chance are the hard ones. Differences "
+        "are between pairs of one data set with the better answer in the same place (`better answer stood "
+        "first` says how groups differ in it), and not those of the groups' means. `own text less the "
+        "other's` is coverage by the record's text on the answer itself less that by its text on the other "
+        "answer; where it is not above 0, coverage does not tell the answers apart, and nothing that rests "
+        "on it means anything. Examples are in [lost_examples](lost_examples.md).",
     ),
     "competence": Text(
         "The competence gate",

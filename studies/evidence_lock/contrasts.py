@@ -45,7 +45,9 @@ def comparable(first: npt.ArrayLike, strata: npt.ArrayLike) -> Flags:
     [True, True, False, False]
     """
     member, codes = np.asarray(first, dtype=bool), _codes(strata)
-    has_both = [np.bincount(codes[part], minlength=codes.max(initial=-1) + 1) > 0 for part in (member, ~member)]
+    has_both = [
+        np.bincount(codes[part], minlength=codes.max(initial=-1) + 1) > 0 for part in (member, ~member)
+    ]
     return np.asarray((has_both[0] & has_both[1])[codes])
 
 

@@ -43,7 +43,7 @@ TITLE = "How much of the answers the record holds"
 
 ANSWERS: Mapping[str, str] = {"coverage_better": "better answer", "coverage_worse": "worse answer"}
 
-OWN, OF_ALL = "own_less_other", "all"
+OWN, OF_ALL = lost.OWN, "all"
 
 CONTRASTS = tuple(" - ".join(groups) for groups in lost.CONTRASTS)
 
@@ -107,13 +107,14 @@ def draw_coverage(rows: pd.DataFrame) -> Figure:
 
 _BELOW = (
     "n: pairs in one order. lost: Structured right, the lock wrong; kept: both right; gained: the lock\n"
-    "alone; neither. own - other's: coverage by the record's text on the answer itself less that by its\n"
-    "text on the other answer; where it is not above 0, coverage tells nothing."
+    "alone; neither. Differences: in one data set, with the better answer in the same place. own - other's:\n"
+    "coverage by the record's text on the answer itself less that by its text on the other answer; where it\n"
+    "is not above 0, coverage tells nothing."
 )
 
 
 def _tested(rows: pd.DataFrame) -> pd.DataFrame:
-    """The rows of `TESTED` with their place; of `OWN`, those of each lock's largest record.""" ""
+    """The rows of `TESTED` with their place; of `OWN`, those of each lock's largest record."""
     named = pd.Series(list(zip(rows["quantity"], rows["condition"], strict=True)), rows.index, dtype=object)
     found = rows[named.isin(list(TESTED))]
     own = found["quantity"] == OWN

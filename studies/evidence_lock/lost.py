@@ -367,7 +367,9 @@ def _contrast_rows(
     for quantity, contrast in zip(QUANTITIES, found, strict=True):
         difference = contrast.estimate
         if quantity in SHARES:
-            alone = (_share_estimate(quantity, own, rng, inference) for own in (both[is_first], both[~is_first]))
+            alone = (
+                _share_estimate(quantity, own, rng, inference) for own in (both[is_first], both[~is_first])
+            )
             difference = with_width(difference, *alone)
         made = row(quantity, told, difference, both, asked)
         yield {**made, "n_clusters": difference.n_clusters, "p": contrast.p, "mde": contrast.mde}

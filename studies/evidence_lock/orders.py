@@ -50,7 +50,7 @@ LEANS: Mapping[str, Array] = {
 }
 """Weights of the signed verdicts: above 0 towards the candidate that was inspected, or listed, first."""
 
-COMPONENTS = ("item", "inspection", "decision", "interaction", "record_noise", "decision_noise")
+COMPONENTS = ("item", "inspection", "decision", "interaction", "across_records", "within_records")
 
 RATES = (*CHANGES, "noise_wording", "noise_replicate", "agreement_by_order")
 """Quantities in [0, 1]; the others are signed, and tested."""
@@ -132,9 +132,12 @@ def order_rows(judgements: pd.DataFrame, rng: np.random.Generator, inference: In
 
     Notes
     -----
-    A noise draws both calls anew. To ``through_record`` and ``both`` that is what an exchange that does
-    nothing would give; ``direct`` keeps the record, so that its noise is overstated, and what stands above it
-    is a lower bound. With replicates, ``variance_share`` tells the decision's own noise from the record's.
+    A noise draws both calls anew. Of replicates, that is what an exchange that does nothing would give to
+    ``through_record`` and ``both``. A wording changes the words of both calls, where ``through_record`` keeps
+    the decision's question and order: its noise is overstated there, and what stands above it is a lower
+    bound. ``direct`` keeps the record, so that either noise is overstated, and what stands above it is a lower
+    bound, too. No trial draws the decision alone anew: ``variance_share`` does not tell its noise from the
+    record's way with the decision's order.
 
     Raises
     ------
@@ -189,17 +192,21 @@ def components(items: Array) -> Array:
     ndarray, shape (..., 6)
         In the order of `COMPONENTS`, summing to 1: ``item`` is the variance over items of the mean verdict
         (what the texts decide); ``inspection`` and ``decision`` the mean square of each order's effect on an
-        item, whichever way; ``interaction`` that of their product; ``record_noise`` and ``decision_noise``
-        what another sample of the record, or of the decision from the same record, changes. nan where
-        verdicts do not vary. Without replicates the noise is in the components that it moves, and its own
-        are nan; with them it is taken out, so that a component may come out below 0.
+        item, whichever way; ``interaction`` that of their product; ``across_records`` what the two decisions
+        from one record share, over its samples; ``within_records`` what sets them apart, over the same. nan
+        where verdicts do not vary. Without replicates the noise is in the components that it moves, and its
+        own are nan; with them it is taken out, so that a component may come out below 0.
 
     Notes
     -----
     With y = m + a s + b t + c s t for orders s, t in {1, -1}, the mean of y^2 over the four orders is
     m^2 + a^2 + b^2 + c^2. A record is drawn for an inspection and serves both decisions, as a whole plot
     serves its split plots: the noise of a mean over decisions holds the record's and half the decision's,
-    that of half their difference half the decision's alone.
+    that of half their difference half the decision's and, whole, the interaction of record and decision
+    order (a record that leads to candidate 1 in either order, another to what is listed first). Twice the
+    latter is ``within_records``: the decision's noise at most, and above it even where a decision follows
+    from its record. The former less the latter, a covariance, is ``across_records``: the record's noise at
+    least. They are apart only where a decision is drawn again from the same record in the same order.
 
     References
     ----------
@@ -225,8 +232,8 @@ def item_components(verdicts: Array, items: npt.ArrayLike) -> tuple[Array, list[
     Returns
     -------
     columns : ndarray, shape (items, 8)
-        1, m, m^2, a^2, b^2, c^2, record noise, decision noise; the squares less the noise in them. Noise is
-        nan where no item has two rows.
+        1, m, m^2, a^2, b^2, c^2, across records, within records; the squares less the noise in them. The last
+        two are nan where no item has two rows.
     names : list, length items
     """
     one, other = verdicts[:, :2], verdicts[:, 2:]  # inspection 12, inspection 21

@@ -85,6 +85,7 @@ QUANTITY_NAMES: Mapping[str, str] = {
     "reader_precision": "precision of the rules",
     "reader_recall": "recall of the rules",
     "share": "share",
+    "better_first": "better answer stood first",
     "coverage_better": "coverage, better answer",
     "coverage_worse": "coverage, worse answer",
     "coverage_gap": "better less worse",
@@ -183,7 +184,11 @@ def _called(name: str, rows: pd.DataFrame) -> pd.DataFrame:
     return told.assign(**{column: _none_marked(told[column]) for column in ("reference", "condition")})
 
 
-_CONDITION_NAMES = {noise: QUANTITY_NAMES[noise] for noise in ("noise_wording", "noise_replicate")}
+_CONDITION_NAMES = {
+    **{noise: QUANTITY_NAMES[noise] for noise in ("noise_wording", "noise_replicate")},
+    "across_records": "sampling, across records",
+    "within_records": "sampling, within a record",
+}
 """A change is told above a noise, which is a quantity itself."""
 
 
@@ -210,7 +215,10 @@ _TOGETHER: Mapping[str, Sequence[tuple[str, ...]]] = {
         ("names_winner_rate", "names_tie_rate", "leans_rate", "named_agreement", "follows_named_rate"),
     ),
     "lost": (
-        ("share", "coverage_better", "coverage_worse", "coverage_gap", "missing_better", "missing_worse"),
+        (
+            "share", "better_first", "coverage_better", "coverage_worse", "coverage_gap", "missing_better",
+            "missing_worse",
+        ),  # fmt: skip
     ),
 }
 """Quantities that stand side by side, one line a cell, each group a table of its own.

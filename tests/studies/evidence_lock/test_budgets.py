@@ -73,7 +73,27 @@ def test_an_answer_without_a_verdict_is_left_out_and_counted():
     lost = rows[(rows["record_chars"] == 90) & (rows["status"] != "ok")]
     row = one(rows_of(rows), "inconsistency", 90)
     assert row["n_unparsed"] == len(lost) > 0
-    assert row["n_items"] == 30 - lost["item"].nunique()
+    anywhere = rows[(rows["scheme"] == "lock") & (rows["status"] != "ok")]
+    assert row["n_items"] == 30 - anywhere["item"].nunique() < 30 - lost["item"].nunique()
+
+
+def test_caps_are_compared_on_what_all_of_them_answered():
+    """The short record is lost on hard items alone, which would flatter it."""
+    rows = shrinking(60, noise=0.1)
+    wrong = rows[(rows["record_chars"] == 600) & (rows["verdict"] != rows["label"])]["item"].unique()
+    short = (rows["record_chars"] == 90) & rows["item"].isin(wrong)
+    rows = rows.assign(
+        status=rows["status"].mask(short, "unparsed"), verdict=rows["verdict"].mask(short, None)
+    )
+    found = rows_of(rows)
+    told = found[found["quantity"].isin(["agreement", "inconsistency", "tokens"])]
+    told = told[told["scheme"] == "lock"]
+    assert len(wrong) and told["n_items"].eq(60 - len(wrong)).all()
+    # On what is left the largest record is right throughout.
+    assert one(found, "agreement", 600)["value"] == 1
+    for quantity in ("agreement", "inconsistency"):
+        levels = {cap: one(found, quantity, cap)["value"] for cap in AGREE}
+        assert one(found, quantity, 90, "lock")["value"] == pytest.approx(levels[90] - levels[600])
 
 
 def test_tokens_grow_with_the_record():

@@ -37,7 +37,9 @@ def test_a_unit_without_a_quantity_does_not_count_for_it():
     clusters, first = list("abcdef"), np.array([1, 1, 1, 0, 0, 0], dtype=bool)
     sums = np.array([[0.9, 0.1], [0.7, 0.3], [0.0, 0.2], [0.4, 0.5], [0.2, 0.6], [0.3, 0.0]])
     weights = np.array([[1, 1], [1, 1], [0, 1], [1, 1], [1, 1], [1, 0]], dtype=float)
-    one, other = contrasts(sums, weights, first, clusters, [0] * 6, [1.0, 1.0], np.random.default_rng(0), QUICK)
+    one, other = contrasts(
+        sums, weights, first, clusters, [0] * 6, [1.0, 1.0], np.random.default_rng(0), QUICK
+    )
     assert one.estimate.value == pytest.approx(0.8 - 0.3)
     assert other.estimate.value == pytest.approx(0.2 - 0.55)
     assert (one.estimate.n_clusters, other.estimate.n_clusters) == (2, 2)
@@ -167,7 +169,9 @@ def mixed(seed: int):
     and with the place of the better answer; inside, nothing has to do with the group."""
     rng = np.random.default_rng(seed)
     dataset, place = np.repeat([0, 1], 60), np.tile([0, 1], 60)
-    values = 0.3 * dataset + 0.2 * place + np.repeat(0.1 * rng.normal(size=60), 2) + 0.05 * rng.normal(size=120)
+    values = (
+        0.3 * dataset + 0.2 * place + np.repeat(0.1 * rng.normal(size=60), 2) + 0.05 * rng.normal(size=120)
+    )
     first = rng.random(120) < 0.7 - 0.4 * dataset - 0.2 * place
     return values, first, np.repeat(np.arange(60), 2), 2 * dataset + place
 

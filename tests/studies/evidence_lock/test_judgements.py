@@ -140,7 +140,6 @@ WHOLE: dict[str, dict[str, str]] = {
     "lock_with_source": {"record": record(), "verdict": verdict("Willow")},
     "conversation": {"record": record(), "verdict": verdict("Willow")},
     "reread": {"record": record(), "verdict": verdict("Willow")},
-    "frozen_evidence": {"record": record(verdict="Cedar"), "verdict": verdict("Willow")},
     "pointwise_lock": {
         "assess_1": assessment("Names the platform."),
         "assess_2": assessment("Names the hour."),

@@ -230,10 +230,25 @@ def test_replicates_tell_the_noise_of_the_record_from_the_decisions():
     verdicts = (content * record * decision).reshape(n * replicates, 4)
     columns, items = item_components(verdicts, np.repeat(np.arange(n), replicates))
     shares = dict(zip(COMPONENTS, components(columns.sum(axis=0)), strict=True))
-    expected = {"item": 0.2304, "record_noise": 0.4096, "decision_noise": 0.36}
+    expected = {"item": 0.2304, "across_records": 0.4096, "within_records": 0.36}
     for name in COMPONENTS:
         assert shares[name] == pytest.approx(expected.get(name, 0.0), abs=0.015), name
     assert len(items) == n
+
+
+def test_what_a_record_makes_of_the_decision_s_order_is_within_it():
+    # A decision follows from its record: half of them lead to candidate 1, half to what is listed first. With
+    # y = 1, or t = +-1: m = 1/2 and b = 1/2 of every item, which is the variance 1 - 1/4 = 3/4: decision
+    # (1/4) / (3/4) = 1/3, within a record 2 (1/4) / (3/4) = 2/3, and nothing across records. No decision is noisy.
+    rng = np.random.default_rng(8)
+    n, replicates = 4000, 3
+    leads_to_1 = rng.random((n, replicates, 2, 1)) < 0.5
+    verdicts = np.where(leads_to_1, 1.0, np.array([1.0, -1.0])).reshape(n * replicates, 4)
+    columns, _ = item_components(verdicts, np.repeat(np.arange(n), replicates))
+    shares = dict(zip(COMPONENTS, components(columns.sum(axis=0)), strict=True))
+    for name in COMPONENTS:
+        expected = {"decision": 1 / 3, "within_records": 2 / 3}.get(name, 0.0)
+        assert shares[name] == pytest.approx(expected, abs=0.015), name
 
 
 # --- What holds always ------------------------------------------------------------------------------
