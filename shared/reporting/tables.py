@@ -107,7 +107,7 @@ def _written(column: pd.Series) -> pd.Series:
         return column.astype(object).where(column.notna(), NOT_AVAILABLE)
     if name.startswith("n_") or name == "count":
         return column.map(whole)
-    return column.map(p_value if name in ("p", "p_holm") else number)
+    return column.map(p_value if name in ("p", "p_holm", "p_mcnemar") else number)
 
 
 def _inline(cell: object) -> str:

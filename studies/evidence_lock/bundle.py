@@ -87,9 +87,9 @@ def bundle_rows(pairs: pd.DataFrame, rng: np.random.Generator, inference: Infere
     -----
     Steps bundle things too. The second call comes with the instruction not to choose, under which other
     evidence is written; the fresh context with a record that is restated, and said to be an earlier step's.
-    Only the source is removed by itself. "Source and verdict removed" and "told not to choose" divide the same
-    sum at another place: the first has Structured's very evidence, decided from alone. Another order of steps
-    would divide it otherwise again.
+    Only the source is removed by itself. "Source and verdict removed" and "told not to choose" divide the
+    same sum at another place: the first has Structured's very evidence, decided from alone. Another order of
+    steps would divide it otherwise again.
     """
     by_name = draws(rng)
     rows: list[dict[str, Any]] = []

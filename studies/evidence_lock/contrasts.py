@@ -1,4 +1,4 @@
-"""Two groups of units whose clusters overlap: the difference of their means within strata, tested, with power."""
+"""Two groups of units whose clusters overlap: their difference within strata, tested, with its power."""
 
 from __future__ import annotations
 
@@ -230,7 +230,7 @@ def _null(
     permutations: int,
     rng: np.random.Generator,
 ) -> Array:
-    """Differences, (permutations, quantities), after exchanges of memberships among clusters that are alike."""
+    """Differences, (permutations, quantities), after exchanges of memberships among alike clusters."""
     columns = _by_stratum(np.concatenate([weights, sums], axis=1), strata)
     inside = np.zeros((permutations, columns[0].size))
     for units in _alike(codes, strata):

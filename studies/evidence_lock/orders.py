@@ -135,8 +135,8 @@ def order_rows(judgements: pd.DataFrame, rng: np.random.Generator, inference: In
     A noise draws both calls anew. Of replicates, that is what an exchange that does nothing would give to
     ``through_record`` and ``both``. A wording changes the words of both calls, where ``through_record`` keeps
     the decision's question and order: its noise is overstated there, and what stands above it is a lower
-    bound. ``direct`` keeps the record, so that either noise is overstated, and what stands above it is a lower
-    bound, too. No trial draws the decision alone anew: ``variance_share`` does not tell its noise from the
+    bound. ``direct`` keeps the record: either noise is overstated, and what stands above it is a lower bound,
+    too. No trial draws the decision alone anew: ``variance_share`` does not tell its noise from the
     record's way with the decision's order.
 
     Raises

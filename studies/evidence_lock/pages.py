@@ -216,9 +216,14 @@ _TOGETHER: Mapping[str, Sequence[tuple[str, ...]]] = {
     ),
     "lost": (
         (
-            "share", "better_first", "coverage_better", "coverage_worse", "coverage_gap", "missing_better",
+            "share",
+            "better_first",
+            "coverage_better",
+            "coverage_worse",
+            "coverage_gap",
+            "missing_better",
             "missing_worse",
-        ),  # fmt: skip
+        ),
     ),
 }
 """Quantities that stand side by side, one line a cell, each group a table of its own.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
-from math import floor, log10, sqrt
+from math import floor, isnan, log10, sqrt
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -216,8 +216,9 @@ def _mark(axes: Axes, row: dict[str, Any], largest: float) -> None:
     colour = ink(row["gate"])
     area = BARE if pd.isna(row[COST]) else LARGEST * row[COST] / largest
     if row["gate"] == "failed":
-        ground = {"facecolor": "none", "edgecolor": NOISE, "hatch": "//////", "lw": 0}
-        axes.scatter(row["x"], row["y"], area, **ground, zorder=1)
+        axes.scatter(
+            row["x"], row["y"], area, facecolor="none", edgecolor=NOISE, hatch="//////", lw=0, zorder=1
+        )
     if pd.notna(row[COST]):
         axes.scatter(row["x"], row["y"], area, facecolor="none", edgecolor=GREY, lw=0.6, zorder=2)
     axes.plot([row["x_low"], row["x_high"]], [row["y"]] * 2, color=colour, lw=0.8, zorder=3)
@@ -238,7 +239,7 @@ def _scheme_keys(points: pd.DataFrame) -> list[Key]:
 
 def _cost_key(largest: float) -> list[Key]:
     """A disc of a round number of tokens, small enough for its line."""
-    if pd.isna(largest):
+    if isnan(largest):
         return []
     tokens = round_down(largest / 6)
     told = f"area: tokens of a verdict; here {tokens:,.0f}"

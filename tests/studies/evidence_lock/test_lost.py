@@ -261,7 +261,7 @@ def test_data_sets_are_pooled_and_corrected_as_one_family():
 
 
 def test_data_sets_and_places_that_differ_are_no_loss():
-    """In the second data set more is lost and records cover less; so it is where the better answer is last."""
+    """In the second data set more is lost and records cover less; so it is where the better one is last."""
     rng, parts = np.random.default_rng(2), []
     items = pd.concat(
         [items_of(40), items_of(40).assign(dataset="second", item=lambda t: "x" + t["item"])],

@@ -239,7 +239,8 @@ def test_replicates_tell_the_noise_of_the_record_from_the_decisions():
 def test_what_a_record_makes_of_the_decision_s_order_is_within_it():
     # A decision follows from its record: half of them lead to candidate 1, half to what is listed first. With
     # y = 1, or t = +-1: m = 1/2 and b = 1/2 of every item, which is the variance 1 - 1/4 = 3/4: decision
-    # (1/4) / (3/4) = 1/3, within a record 2 (1/4) / (3/4) = 2/3, and nothing across records. No decision is noisy.
+    # (1/4) / (3/4) = 1/3, within a record 2 (1/4) / (3/4) = 2/3, and nothing across records.
+    # No decision is noisy.
     rng = np.random.default_rng(8)
     n, replicates = 4000, 3
     leads_to_1 = rng.random((n, replicates, 2, 1)) < 0.5

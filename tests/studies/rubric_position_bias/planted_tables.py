@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 
 from shared.metrics.resampling import Inference
-from studies.rubric_position_bias.params import Budget, Calibration
 from shared.reporting.results import Study
+from studies.rubric_position_bias.params import Budget, Calibration
 from studies.rubric_position_bias.tables import all_tables
 from tests.studies.rubric_position_bias.planted import planted, planted_criteria, planted_items
 

@@ -6,8 +6,8 @@ import pytest
 
 from shared.judge.records import STATUSES
 from shared.metrics.resampling import Inference
-from studies.rubric_position_bias.instrument_tables import answer_rows, order_rows
 from shared.reporting.results import Study
+from studies.rubric_position_bias.instrument_tables import answer_rows, order_rows
 
 TRIAL = {
     "judge": "a", "setting": "score", "dataset": "d", "scheme": "base", "size": 5, "temperature": 0.0,

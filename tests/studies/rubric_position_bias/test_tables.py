@@ -8,10 +8,10 @@ from shared.errors import UserError
 from shared.metrics.resampling import Inference
 from shared.params import load
 from shared.reporting import tables as reporting
+from shared.reporting.results import Study
 from studies.rubric_position_bias import captions, tables
 from studies.rubric_position_bias.judgements import JUDGEMENTS
 from studies.rubric_position_bias.params import Section
-from shared.reporting.results import Study
 from studies.rubric_position_bias.results import COLUMNS
 from tests.studies.rubric_position_bias.planted import planted, planted_criteria, planted_items
 
