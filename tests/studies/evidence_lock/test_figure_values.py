@@ -142,6 +142,7 @@ def test_letters_have_lines_of_their_own_below():
         "Standard",
         "Evidence Lock",
         "Pointwise Lock",
+        "Structured's evidence, frozen",
         "record and source",
         "one conversation",
         "source read again",
