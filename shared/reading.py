@@ -22,6 +22,9 @@ LEAST, GREATEST = 1, 5
 RESERVED = ("/", "|")
 """What separates the parts of an item's and of a trial's id."""
 
+LONGEST_NUMBER = 100
+"""Digits of a whole number."""
+
 SHOWN = 10
 """At most so many mistakes are told in one error."""
 
@@ -246,12 +249,18 @@ def _decoded(data: bytes) -> str:
 
 def _json(text: str) -> Any:
     try:
-        return json.loads(text, object_pairs_hook=_object_of)
+        return json.loads(text, object_pairs_hook=_object_of, parse_int=_whole)
     except json.JSONDecodeError as error:
         line = f"line {error.lineno}, " if "\n" in text.strip() else ""
         raise ValueError(f"not JSON ({error.msg}, {line}column {error.colno}); mend it there") from None
     except RecursionError:
         raise ValueError("not JSON (nested too deep); remove brackets") from None
+
+
+def _whole(digits: str) -> int:
+    if len(digits) > LONGEST_NUMBER:
+        raise ValueError(f"a number has {len(digits)} digits; mend it")
+    return int(digits)
 
 
 def _object_of(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -395,8 +395,8 @@ def main() -> None:
         return
     if sys.argv[1:]:
         raise ReadmeError(f"unknown argument {sys.argv[1]!r}; use --check or nothing")
-    for file in readmes(root):
-        old, new = remake(file, root)
+    # All are made before any is written: a marker that can't be filled leaves them as they were.
+    for file, (old, new) in {file: remake(file, root) for file in readmes(root)}.items():
         if new != old:
             file.write_text(new, encoding="utf-8")
             print(f"{file.relative_to(root)}: brought up to date")

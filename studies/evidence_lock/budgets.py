@@ -103,8 +103,9 @@ def records(judgements: pd.DataFrame) -> pd.DataFrame:
     -------
     DataFrame
         The judgements' rows with ``written`` (characters; nan where the record could not be read), ``filled``
-        (1.0 where a text on an answer has all the characters that one text may have), ``n_trials`` (1 for a
-        record that could be read) and ``n_unparsed`` (1 for one that could not).
+        (1.0 where a text on an answer has all the characters that one text may have), ``longer`` (1.0 where
+        it has more, since the engine enforces no schema), ``n_trials`` (1 for a record that could be read) and
+        ``n_unparsed`` (1 for one that could not).
     """
     own = judgements["scheme"].isin(list(WRITERS)) & (judgements["inspection"] == judgements["decision"])
     rows = judgements[own]
@@ -115,6 +116,7 @@ def records(judgements: pd.DataFrame) -> pd.DataFrame:
     return rows.assign(
         written=np.where(there, lengths.sum(axis=1), np.nan),
         filled=np.where(there, lengths[:, 1:].max(axis=1, initial=0) >= of_one_text, np.nan),
+        longer=np.where(there, lengths[:, 1:].max(axis=1, initial=0) > of_one_text, np.nan),
         n_trials=there.astype(int),
         n_unparsed=(~there).astype(int),
     )
@@ -176,9 +178,9 @@ def _written(
 ) -> Iterator[dict[str, Any]]:
     yield _mean("record_chars_written", "written", names, cell, by_name, inference)
     used = cell[cell["filled"].notna()]
-    rng = by_name("cap_filled_rate", names)
-    found = rate_interval(used["filled"], used["cluster"], rng, inference)
-    yield row("cap_filled_rate", names, found, used, cell)
+    for quantity, column in (("cap_filled_rate", "filled"), ("over_cap_rate", "longer")):
+        found = rate_interval(used[column], used["cluster"], by_name(quantity, names), inference)
+        yield row(quantity, names, found, used, cell)
 
 
 def _mean(

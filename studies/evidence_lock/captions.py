@@ -80,7 +80,8 @@ TEXTS: Mapping[str, Text] = {
         "Shorter records",
         "The lock with records of at most so many characters (the criteria, and a text on each answer): how "
         "much agreement is lost as the record shrinks, against Structured and against the longest record, "
-        "how much was really written, and how many records fill their cap, which cuts them.",
+        "how much was really written, how many fill their cap, which then cuts them, and how many are longer: an "
+        "an engine that enforces no schema caps nothing, and its rows say nothing about short records.",
     ),
     "leaks": Text(
         "Records that decide",
@@ -122,15 +123,15 @@ TEXTS: Mapping[str, Text] = {
 
 ABSENT: Mapping[str, str] = {
     "agreement": "no set in params has an item",
-    "differences": "no set in params has `structured` and another scheme on the same pairs",
-    "verdicts": "no set in params has an item",
+    "differences": "no set in params has `structured` and another scheme on the same pairs at temperature 0",
+    "verdicts": "no pair of which people prefer one has verdicts in both orders",
     "cost": "no verdict was reached",
     "bundle": "no set in params has two of the schemes that a step leads between on the same pairs",
     "orders": "no set in params is crossed",
-    "budgets": "no set in params has a scheme that writes a record",
-    "leaks": "no set in params has a scheme that writes a record",
-    "lost": "no set in params has `structured` and `lock` on the same pairs",
-    "competence": "no set in params has a pair in both orders",
+    "budgets": "no set in params has a scheme that writes a record at temperature 0",
+    "leaks": "no set in params has a scheme that writes a record at temperature 0, or none could be read",
+    "lost": "no pair of which people prefer one has verdicts of `structured` and a lock at temperature 0",
+    "competence": "no set in params has a pair in both orders at temperature 0",
     "answers": "there are no judgements",
 }
 """Why a table has no rows."""

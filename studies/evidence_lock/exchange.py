@@ -89,7 +89,9 @@ def main() -> None:
 
 
 def _of_others(trials: pd.DataFrame, others: list[str]) -> pd.DataFrame:
-    """What all other judges wrote, one after the other."""
+    """What all other judges wrote, one after the other; where nothing is asked, no file is looked for."""
+    if not (trials["scheme"] == "other_record").any():
+        return trials[:0]
     written = [borrowed(trials, read(RESPONSES / f"{name}.parquet", "judge"), name) for name in others]
     return pd.concat(written, ignore_index=True) if written else trials[:0]
 

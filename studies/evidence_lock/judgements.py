@@ -28,6 +28,9 @@ JUDGEMENTS = Path("data/evidence_lock/judgements")
 
 ASSESSMENTS = ("assess_1", "assess_2")
 
+FIELDS = ("criteria", "evidence")
+"""What a record is asked for."""
+
 READINGS: dict[str, dict[str, str]] = {
     "standard": {"verdict": "verdict"},
     "reread": {"record": "record", "verdict": "verdict"},
@@ -270,10 +273,24 @@ def _places(trial: dict[str, Any], readings: Readings) -> dict[str, str]:
     if "record" not in readings or readings["record"].status != "ok":
         return {"named": "", "leans": ""}
     texts, order = _texts(trial, readings), trial["inspection"]
+    if winner := _told_beside(trial, readings["record"]):
+        return {"named": winner, "leans": winner}
     evidence = tuple((trial[f"name_{place}"], texts[int(place)]) for place in order)
     named, leans = stated_by(texts.criteria, evidence)
     of = {"first": order[0], "second": order[1]}
     return {"named": of.get(named, named), "leans": of.get(leans, leans)}
+
+
+def _told_beside(trial: dict[str, Any], record: Parsed) -> str:
+    """The candidate that a record names in a field that it was not asked for; "" for none.
+
+    Structured is asked for a verdict; any other record that holds one has chosen.
+    """
+    if trial["scheme"] in ("structured", "frozen_evidence"):
+        return ""
+    said = {str(value).strip().casefold() for name, value in record.fields.items() if name not in FIELDS}
+    named = {place for place in ("1", "2") if trial[f"name_{place}"].casefold() in said}
+    return named.pop() if len(named) == 1 else ""
 
 
 def main() -> None:

@@ -76,6 +76,7 @@ QUANTITY_NAMES: Mapping[str, str] = {
     "variance_share": "share of the variance",
     "record_chars_written": "characters written",
     "cap_filled_rate": "fill their cap",
+    "over_cap_rate": "longer than their cap",
     "names_winner_rate": "names a better answer",
     "names_tie_rate": "says that neither is better",
     "leans_rate": "leans",
@@ -210,7 +211,9 @@ _TOGETHER: Mapping[str, Sequence[tuple[str, ...]]] = {
     ),
     "cost": (("calls", "tokens", "seconds"),),
     "orders": (("through_record", "direct", "both", "noise_wording", "noise_replicate"),),
-    "budgets": (("agreement", "inconsistency", "tokens", "record_chars_written", "cap_filled_rate"),),
+    "budgets": (
+        ("agreement", "inconsistency", "tokens", "record_chars_written", "cap_filled_rate", "over_cap_rate"),
+    ),
     "leaks": (
         ("names_winner_rate", "names_tie_rate", "leans_rate", "named_agreement", "follows_named_rate"),
     ),

@@ -15,7 +15,7 @@ Scheme = Literal[
 ]  # fmt: skip
 Naming = Literal["neutral", "letters"]
 Wording = Literal[1, 2]
-Fault = Literal["empty_answer", "identical_answers", "repeated"]
+Fault = Literal["empty_answer", "identical_answers", "repeated", "contradicted"]
 
 DATASETS: tuple[Dataset, ...] = get_args(Dataset)
 SCHEMES: tuple[Scheme, ...] = get_args(Scheme)
@@ -93,6 +93,12 @@ class TrialSet(Strict):
                 raise mistake(told, f"schemes.{index}")
         if self.naming == "letters":
             raise mistake("letters name answers by their order, which is crossed; use neutral", "naming")
+        return self
+
+    @model_validator(mode="after")
+    def _caps_have_a_record(self) -> Self:
+        if self.record_chars is not None and set(self.schemes) <= set(WITHOUT_RECORD):
+            raise mistake(f"{' and '.join(self.schemes)} rest on no record; remove it", "record_chars")
         return self
 
     @model_validator(mode="after")

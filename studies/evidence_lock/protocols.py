@@ -211,7 +211,8 @@ class Protocols:
         self, trial: Trial, name: str, ask: Ask, lines: list[Line], lock: str | None = None
     ) -> None:
         """A deciding call in a fresh context; what the record says can't close its delimiters."""
-        safe = [Line(line.about, neutralise(line.text)[0]) for line in lines]
+        # In one line, so that no text can look like the next one's.
+        safe = [Line(line.about, neutralise(line.text)[0].replace("\n", " ")) for line in lines]
         turn = self._turn(trial, name, trial.decision, record=safe)
         await ask("verdict", self._request(trial, (turn,), self._verdict(trial)), lock=lock)
 

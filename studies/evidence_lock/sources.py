@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -147,8 +149,16 @@ def _content(pair: Pair) -> str:
 
 @lru_cache(64)
 def _seen(text: str) -> str:
-    """Cached, since a text is asked for several times, and may stand in several pairs in a row."""
-    return visible(text)
+    """Cached, since a text is asked for several times, and may stand in several pairs in a row.
+
+    Letters and their accents are one, and what shows nothing by itself is gone, so that two texts that a
+    reader can't tell apart are the same.
+    """
+    return visible(_SHOWS_NOTHING.sub("", unicodedata.normalize("NFC", text)))
+
+
+_SHOWS_NOTHING = re.compile("[\ufe00-\ufe0f\u2800]")
+"""Variation selectors, and the Braille pattern without a dot."""
 
 
 # --- what is wrong with a pair ----------------------------------------------------------------------
@@ -158,19 +168,20 @@ def _keeper(
     name: Dataset, leave_out: Collection[Fault], left_out: Counter[str]
 ) -> Callable[[str, Pair], Pair | None]:
     """Gives a pair its id, or None for one that is left out: counted where it may be, refused elsewhere."""
-    ids, contents = dict[str, str](), dict[tuple[str, str], str]()
+    ids, contents = dict[str, str](), dict[tuple[str, str], tuple[str, Pair]]()
 
     def kept(where: str, pair: Pair) -> Pair | None:
         if pair.n_raters == 0:
             left_out[UNRANKED] += 1
             return None
         place, content = _place(where, pair), _content(pair)
-        if fault := _fault(pair, place, contents.setdefault((content, pair.expert), place)):
+        there, first = contents.setdefault((content, pair.expert), (place, pair))
+        if fault := _fault(pair, place, there, first):
             _refuse_unless(fault, pair, name, leave_out)
             left_out[fault[0]] += 1
             return None
-        if pair.id and (there := ids.setdefault(pair.id, where)) != where:
-            raise ValueError(f"id {pair.id!r} stands at {there} too; rename one")
+        if pair.id and (namesake := ids.setdefault(pair.id, where)) != where:
+            raise ValueError(f"id {pair.id!r} stands at {namesake} too; rename one")
         return replace(pair, id=pair.id or content)
 
     return kept
@@ -181,13 +192,15 @@ def _place(where: str, pair: Pair) -> str:
     return f"{where} ({pair.id})" if pair.id else where
 
 
-def _fault(pair: Pair, where: str, there: str) -> tuple[Fault, str] | None:
-    """What is wrong, by its name and in words; ``there`` is where the same pair stands first."""
+def _fault(pair: Pair, where: str, there: str, first: Pair) -> tuple[Fault, str] | None:
+    """What is wrong, by its name and in words; ``there`` is where the same pair stands ``first``."""
     for place, answer in (("first", pair.answer_1), ("second", pair.answer_2)):
         if not answer:
             return "empty_answer", f"the {place} answer is empty"
     if _seen(pair.answer_1) == _seen(pair.answer_2):
         return "identical_answers", "both answers are the same to a reader"
+    if there != where and _label_seen_from(first, pair) != first.label:
+        return "contradicted", f"the same question and answers stand at {there} with another label"
     if there != where:
         return "repeated", f"the same question and answers stand at {there} too"
     return None
@@ -341,7 +354,7 @@ def _helpsteer3(_: str, row: Row) -> list[Pair]:
     The margin is its size, 0 to 3.
     """
     preference = row.score("overall_preference", -3, 3)
-    several = row.values.get("individual_preference") or []
+    several = row.parts("individual_preference") if row.values.get("individual_preference") else []
     return [
         Pair(
             context=conversation(row.parts("context")),

@@ -323,3 +323,8 @@ def test_a_hub_that_gives_nothing_is_one_line(monkeypatch, error, reason):
     hub(monkeypatch, fail)
     told = f"some/rows at abc, split test, cannot be loaded: {reason}"
     assert problem(hub_rows, "some/rows", "abc", "test") == told
+
+
+def test_a_number_of_thousands_of_digits_is_one_line(file):
+    file.write_text('{"a": ' + "9" * 5000 + "}")
+    assert problem(json_lines, file, FIX).endswith(":1: a number has 5000 digits; mend it")

@@ -118,10 +118,13 @@ def test_what_is_written_by_hand():
     assert written["written"].tolist()[:3] == [50, 70, 40] and np.isnan(written["written"].iloc[3])
     assert written["filled"].tolist()[:3] == [0, 0, 1]
     found = rows_of(rows)
-    assert found["quantity"].tolist() == ["record_chars_written", "cap_filled_rate"]
-    assert found["value"].tolist() == pytest.approx([160 / 3, 1 / 3])
+    assert found["quantity"].tolist() == ["record_chars_written", "cap_filled_rate", "over_cap_rate"]
+    assert found["value"].tolist() == pytest.approx([160 / 3, 1 / 3, 0])
     assert found["n_trials"].eq(3).all() and found["n_unparsed"].eq(1).all()
-    assert found["ci_low"].lt(found["value"]).all() and found["ci_high"].gt(found["value"]).all()
+    assert found["ci_low"].le(found["value"]).all() and found["ci_high"].gt(found["value"]).all()
+    # An engine that enforces no schema: one text is longer than a third of 90.
+    rows = rows.assign(evidence_2=["e" * 20, "e" * 31, "e" * 5, ""])
+    assert rows_of(rows).set_index("quantity").loc["over_cap_rate", "value"] == pytest.approx(1 / 3)
 
 
 def test_two_assessments_have_four_texts():
@@ -141,7 +144,7 @@ def test_crossed_trials_count_a_record_once_and_shared_records_are_the_locks():
 def test_a_scheme_with_one_cap_has_no_rows_of_agreement():
     rows = planted(12, np.random.default_rng(0), schemes=["standard", "structured", "lock"])
     found = rows_of(rows)
-    assert set(found["quantity"]) == {"record_chars_written", "cap_filled_rate"}
+    assert set(found["quantity"]) == {"record_chars_written", "cap_filled_rate", "over_cap_rate"}
     assert set(found["scheme"]) == {"structured", "lock"}
     assert rows_of(rows.iloc[:0]).empty
 

@@ -194,7 +194,7 @@ def test_a_trial_that_two_sets_ask_for_is_there_once():
 def test_a_cap_that_is_the_answers_own_is_no_other_trial():
     assert len(trials(ONE, main=asks(), budgets=asks(record_chars=[60, 300]))) == 2 * 2
     # what has no record is the same under every cap
-    assert len(trials(ONE, main=asks("standard"), budgets=asks("standard", record_chars=[60]))) == 2
+    assert len(trials(ONE, main=asks("standard"), budgets=asks("standard", "lock", record_chars=[60]))) == 4
 
 
 def test_an_items_trials_come_together_in_the_order_of_the_items():

@@ -484,3 +484,12 @@ def test_all_stages_end_to_end(study, monkeypatch, capsys):
     assert own.loc["lock", "record_sha256"].nunique() == 2 and len(own.loc["lock"]) == 3
     printed = capsys.readouterr().out
     assert "sound: 19 judgements: 17 ok, 2 failed" in printed
+
+
+def test_a_winner_told_in_a_field_of_its_own_is_a_leak():
+    """Call 1 was asked for criteria and evidence alone; Structured was asked for a verdict too."""
+    leaky = record(verdict="Willow")
+    assert judged("lock", record=leaky, verdict=verdict("Cedar"))["named"] == "2"
+    assert judged("lock", record=record(winner="neither"), verdict=verdict("Cedar"))["named"] == "none"
+    assert judged("structured", verdict=leaky)["named"] == "none"
+    assert judged("frozen_evidence", record=leaky, verdict=verdict("Cedar"))["named"] == "none"

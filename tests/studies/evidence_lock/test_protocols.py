@@ -267,7 +267,8 @@ def test_crossed_orders_each_have_their_own_call(scheme, inspection, decision):
 
 
 @CROSSED
-def test_the_record_is_rearranged_and_no_character_of_it_changed(inspection, decision):
+def test_the_record_is_rearranged_and_nothing_of_it_changed_but_line_ends(inspection, decision):
+    """A text in lines could look like the line about the other answer."""
     texts = {"Cedar": "It  says:\n\t“at nine” – twice…", "Willow": "Über den Fährplan: 42 % <sic>"}
     names = NAMES if decision == "12" else NAMES[::-1]
     # written in the order of the inspection, as a judge does
@@ -275,6 +276,7 @@ def test_the_record_is_rearranged_and_no_character_of_it_changed(inspection, dec
     prompt = last(trial("lock", inspection, decision), record=record(CRITERIA, written)).prompt
     shown = prompt[prompt.index("<record>\n") : prompt.index("</record>")]
     about = [f"About the answer {name}: {texts[name]}\n" for name in names]
+    about = [line.replace("says:\n", "says: ") for line in about]
     safe = [line.replace("<sic>", "‹sic>") for line in about]  # no word in angle brackets is a delimiter
     assert shown == "".join(["<record>\n", f"What a good answer must do: {CRITERIA}\n", *safe])
 

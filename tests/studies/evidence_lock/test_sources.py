@@ -331,9 +331,10 @@ def test_an_expert_who_judged_a_pair_twice_is_told_or_counts_once(tmp_path):
     first, second = voted("A", "B")
     file = put("lfqa", tmp_path, first, second, first | {"better": "B"})
     assert problem("lfqa", tmp_path).startswith(
-        f"{file}:3: the same question and answers stand at {file}:1 too; "
+        f"{file}:3: the same question and answers stand at {file}:1 with another label; "
     )
-    (one,) = pairs("lfqa", tmp_path, ["repeated"])
+    assert "add contradicted to" in problem("lfqa", tmp_path, ["repeated"])
+    (one,) = pairs("lfqa", tmp_path, ["contradicted"])
     assert (one.label, one.n_raters) == ("tie", 2.0)
 
 
@@ -503,8 +504,16 @@ def test_a_faulty_completion_is_named_by_its_pair(tmp_path):
     assert told.startswith(
         f"{file}:1: pair 'p1-A-C': the same question and answers stand at {file}:1 (p1-A-B)"
     )
-    left_out = loaded("coval", tmp_path, ["identical_answers", "repeated"]).left_out
-    assert left_out == {"identical_answers": 1, "repeated": 2}  # B-C; A-C and C-D
+    left_out = loaded("coval", tmp_path, ["identical_answers", "repeated", "contradicted"]).left_out
+    assert left_out.pop("identical_answers") == 1 and sum(left_out.values()) == 2  # B-C; A-C and C-D
+
+
+@pytest.mark.parametrize(
+    "twin", ["caf\u0065\u0301 at noon", "caf\u00e9\ufe0f at noon", "caf\u00e9 at\u2800 noon"]
+)
+def test_answers_that_a_reader_can_not_tell_apart_are_identical(tmp_path, twin):
+    put("feedbackqa", tmp_path, PASSAGES | {"answer_a": "caf\u00e9 at noon", "answer_b": twin})
+    assert "both answers are the same to a reader" in problem("feedbackqa", tmp_path)
 
 
 # --- the hub ----------------------------------------------------------------------------------------
