@@ -104,8 +104,8 @@ def records(judgements: pd.DataFrame) -> pd.DataFrame:
     DataFrame
         The judgements' rows with ``written`` (characters; nan where the record could not be read), ``filled``
         (1.0 where a text on an answer has all the characters that one text may have), ``longer`` (1.0 where
-        it has more, since the engine enforces no schema), ``n_trials`` (1 for a record that could be read) and
-        ``n_unparsed`` (1 for one that could not).
+        it has more, since the engine enforces no schema), ``n_trials`` (1 for a record that could be read)
+        and ``n_unparsed`` (1 for one that could not).
     """
     own = judgements["scheme"].isin(list(WRITERS)) & (judgements["inspection"] == judgements["decision"])
     rows = judgements[own]

@@ -80,8 +80,9 @@ TEXTS: Mapping[str, Text] = {
         "Shorter records",
         "The lock with records of at most so many characters (the criteria, and a text on each answer): how "
         "much agreement is lost as the record shrinks, against Structured and against the longest record, "
-        "how much was really written, how many fill their cap, which then cuts them, and how many are longer: an "
-        "an engine that enforces no schema caps nothing, and its rows say nothing about short records.",
+        "how much was really written, how many fill their cap, which then cuts them, and how many are "
+        "longer: an engine that enforces no schema caps nothing, and its rows say nothing about short "
+        "records.",
     ),
     "leaks": Text(
         "Records that decide",
