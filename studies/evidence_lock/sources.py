@@ -104,8 +104,9 @@ def load(name: Dataset, settings: DatasetParams, external_dir: Path, root: Path)
         The data set's: it tells the layout.
     settings : DatasetParams
         ``source`` with ``path`` or ``hub`` says where it lies; ``leave_out`` which faults leave a pair
-        out instead of stopping: ``empty_answer``, ``identical_answers`` (to a reader), ``repeated`` (the
-        same question with the same two answers, in either order; the first one stays).
+        out instead of stopping: ``empty_answer``, ``identical_answers`` (to a reader), ``repeated`` and
+        ``contradicted`` (the same question with the same two answers, in either order, with the same label
+        and with another; the first one stays).
     external_dir : Path
         ``data.external_dir``, below which ``path`` lies.
     root : Path

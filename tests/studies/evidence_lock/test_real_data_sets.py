@@ -12,7 +12,7 @@ from studies.evidence_lock.params import DatasetParams
 
 ROOT = Path(__file__).parents[3]
 DATA = ROOT.parent / "shared" / "data"
-DOUBLES = ("identical_answers", "repeated")
+DOUBLES = ("identical_answers", "repeated", "contradicted")
 
 
 def made(name, folder, leave_out=(), items=None):
@@ -35,8 +35,9 @@ def params(name, folder, leave_out, items):
 
 def test_feedbackqa():
     found, left_out = made("feedbackqa", "feedbackqa", leave_out=DOUBLES)
-    # 3,404 pairs: three hold one passage twice, four stand twice (their passages once in either order).
-    assert left_out == {"identical_answers": 3, "repeated": 4}
+    # 3,404 pairs: three hold one passage twice, four stand twice (their passages once in either order), one
+    # of these with another label.
+    assert left_out == {"identical_answers": 3, "repeated": 3, "contradicted": 1}
     assert len(found) == 3404 - 3 - 4 and found["item"].is_unique
     assert found["subset"].unique().size == 4 and found["n_raters"].isin([2, 3]).all()
     assert found["label"].value_counts().to_dict() == {"1": 1537, "2": 1315, "tie": 545}
