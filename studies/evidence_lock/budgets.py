@@ -13,15 +13,14 @@ from studies.evidence_lock.agreement import RATES, asked_of
 from studies.evidence_lock.cost import mean_ratio
 from studies.evidence_lock.differences import MORE, beside, difference_row
 from studies.evidence_lock.pairs import CELL, REFERENCE, cells, largest_records
-from studies.evidence_lock.params import TEXTS_OF_RECORD
-from studies.evidence_lock.protocols import TEXTS_OF_ASSESSMENTS
+from studies.evidence_lock.params import chars_of_text
 from studies.evidence_lock.rows import Draws, corrected, draws, frame, row
 
 QUANTITIES = ("agreement", "inconsistency")
 
-WRITERS = {"structured": TEXTS_OF_RECORD, "lock": TEXTS_OF_RECORD, "pointwise_lock": TEXTS_OF_ASSESSMENTS}
-"""Schemes that write what they decide from, and among how many texts a cap is divided. All others with a
-record share the lock's, which is written once for all of them."""
+WRITERS = ("structured", "lock", "pointwise_lock")
+"""Schemes that write what they decide from. All others with a record share the lock's, which is written once
+for all of them."""
 
 _AVERAGED = [*(RATES[quantity] for quantity in QUANTITIES), "tokens"]
 
@@ -107,12 +106,12 @@ def records(judgements: pd.DataFrame) -> pd.DataFrame:
         it has more, since the engine enforces no schema), ``n_trials`` (1 for a record that could be read)
         and ``n_unparsed`` (1 for one that could not).
     """
-    own = judgements["scheme"].isin(list(WRITERS)) & (judgements["inspection"] == judgements["decision"])
+    own = judgements["scheme"].isin(WRITERS) & (judgements["inspection"] == judgements["decision"])
     rows = judgements[own]
     texts = [rows[name].fillna("").str.len() for name in ("criteria", "evidence_1", "evidence_2")]
     lengths: Array = np.column_stack(texts).astype(float)
     there = (lengths > 0).all(axis=1)
-    of_one_text = rows["record_chars"].to_numpy() // rows["scheme"].map(WRITERS).to_numpy(dtype=int)
+    of_one_text = rows["record_chars"].map(chars_of_text).to_numpy(dtype=int)
     return rows.assign(
         written=np.where(there, lengths.sum(axis=1), np.nan),
         filled=np.where(there, lengths[:, 1:].max(axis=1, initial=0) >= of_one_text, np.nan),

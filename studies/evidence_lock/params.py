@@ -39,6 +39,14 @@ LEAST_CHARS = 8
 """Of each text of a record."""
 
 
+def chars_of_text(record_chars: int) -> int:
+    """Characters that each text of a record may have, so that a whole record has ``record_chars``.
+
+    Of two assessments too: what is written about an answer is as long, and the criteria come twice.
+    """
+    return record_chars // TEXTS_OF_RECORD
+
+
 class DatasetParams(Strict):
     """Where one data set comes from, and how much of it is taken; ``leave_out`` names faults of its rows."""
 

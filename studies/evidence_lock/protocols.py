@@ -23,7 +23,7 @@ from shared.judge.parsing import parse_evidence, parse_texts
 from shared.judge.prompts import render
 from shared.judge.records import Message, Request, Response
 from studies.evidence_lock import schemas
-from studies.evidence_lock.params import TEXTS_OF_RECORD, Section
+from studies.evidence_lock.params import Section, chars_of_text
 
 PROMPTS = Path(__file__).parent / "prompts"
 Ask = Callable[..., Awaitable[Response]]
@@ -195,17 +195,17 @@ class Protocols:
     # --- requests -----------------------------------------------------------------------------------
 
     def _inspect(self, trial: Trial) -> Request:
-        schema = schemas.evidence(trial.names(trial.inspection), chars_of(trial))
+        schema = schemas.evidence(trial.names(trial.inspection), chars_of_text(trial.record_chars))
         return self._request(trial, (self._turn(trial, "record", trial.inspection),), schema)
 
     def _inspect_and_decide(self, trial: Trial) -> Request:
         turn = self._turn(trial, "structured", trial.decision)
-        schema = schemas.evidence_then_verdict(trial.names(trial.decision), chars_of(trial))
+        schema = schemas.evidence_then_verdict(trial.names(trial.decision), chars_of_text(trial.record_chars))
         return self._request(trial, (turn,), schema)
 
     def _assess(self, trial: Trial, answer: Answer) -> Request:
         turn = self._turn(trial, "assess", trial.inspection, text=answer.text, names=(answer.name,))
-        return self._request(trial, (turn,), schemas.assessment(chars_of(trial)))
+        return self._request(trial, (turn,), schemas.assessment(chars_of_text(trial.record_chars)))
 
     async def _decide(
         self, trial: Trial, name: str, ask: Ask, lines: list[Line], lock: str | None = None
@@ -222,7 +222,7 @@ class Protocols:
             "answers": trial.answers(order),
             "names": trial.names(order),
             "wording": trial.wording,
-            "chars": chars_of(trial),
+            "chars": chars_of_text(trial.record_chars),
         }
         turn = render(PROMPTS, name, **(known | values))
         if trial.temperature > 0:  # the same request is asked again, as a replicate
@@ -241,14 +241,6 @@ class Protocols:
 
     def _verdict(self, trial: Trial) -> dict[str, Any]:
         return schemas.verdict(trial.names(trial.decision))
-
-
-def chars_of(trial: Trial) -> int:
-    """Characters that each text of a record may have, so that a whole record has ``record_chars``.
-
-    Of assessments too: what is written about an answer is as long, and the criteria come twice.
-    """
-    return trial.record_chars // TEXTS_OF_RECORD
 
 
 def read_record(trial: Trial, said: Response) -> Record | None:

@@ -127,12 +127,13 @@ def test_what_is_written_by_hand():
     assert rows_of(rows).set_index("quantity").loc["over_cap_rate", "value"] == pytest.approx(1 / 3)
 
 
-def test_two_assessments_have_four_texts():
+@pytest.mark.parametrize(("chars", "filled", "longer"), [(25, 0, 0), (26, 1, 0), (27, 1, 1)])
+def test_an_assessment_may_be_as_long_as_the_evidence_about_an_answer(chars, filled, longer):
     rows = planted(1, np.random.default_rng(0), schemes=["pointwise_lock", "lock"], record_chars=(80,))
-    rows = rows.assign(criteria="c", evidence_1="e" * 20, evidence_2="e")
-    filled = records(rows).groupby("scheme")["filled"].unique()
-    # 80 / 4 = 20 is full, 80 / 3 = 26 is not.
-    assert filled["pointwise_lock"].tolist() == [1] and filled["lock"].tolist() == [0]
+    found = records(rows.assign(criteria="c", evidence_1="e" * chars, evidence_2="e"))
+    # 80 / 3 = 26 for each text, under both schemes.
+    assert found["filled"].eq(filled).all() and found["longer"].eq(longer).all()
+    assert found["scheme"].nunique() == 2
 
 
 def test_crossed_trials_count_a_record_once_and_shared_records_are_the_locks():

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from shared.judge.records import Response
 from studies.evidence_lock import schemas
 from studies.evidence_lock.design import NAMES as NEUTRAL
-from studies.evidence_lock.params import SCHEMES
-from studies.evidence_lock.protocols import PROMPTS, Record, chars_of, record_of, sha256
+from studies.evidence_lock.params import SCHEMES, chars_of_text
+from studies.evidence_lock.protocols import PROMPTS, Record, record_of, sha256
 from tests.shared.judge.scripted import completion
 from tests.studies.evidence_lock.asking import (
     ANSWERS,
@@ -207,13 +207,13 @@ def test_all_that_is_written_is_capped_alike(chars):
     """Each text of a record or an assessment, so that a record's three have at most record_chars together."""
     for scheme in ("structured", "lock", "reread", "pointwise_lock", "frozen_evidence"):
         asked = trial(scheme, record_chars=chars)
-        assert chars - 3 < 3 * chars_of(asked) <= chars
+        assert chars - 3 < 3 * chars_of_text(asked.record_chars) <= chars
         written = [call for call in put(asked) if '"criteria"' in call.prompt and call.request.schema]
         prompts = "".join(call.prompt for call in written)
         forms = json.dumps([call.request.schema for call in written])
         told = {int(n) for n in re.findall(r"at most (\d+) characters", prompts)}
         caps = {int(n) for n in re.findall(r'"maxLength": (\d+)', forms)}
-        assert told == caps == {chars_of(asked)}
+        assert told == caps == {chars_of_text(asked.record_chars)}
 
 
 # --- Orders -----------------------------------------------------------------------------------------
