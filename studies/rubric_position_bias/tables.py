@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
 
 from shared.errors import run_stage
-from shared.frames import read_judges
+from shared.frames import coded, read_judges
 from shared.metrics.resampling import Inference
 from shared.params import load
 from shared.reporting import tables
@@ -37,6 +38,7 @@ COMPARED_SIZES = (MAIN["size"], 9)
 
 def all_tables(study: Study, params: Section) -> Iterator[tuple[str, pd.DataFrame]]:
     """Every table by name, its rows as `results.finisher` leaves them."""
+    study = replace(study, judgements=coded(study.judgements, but=["trial"]))
     gates = gates_of(study)
     finish = finisher(study, verdicts(gates))
     for name, rows in _estimates(study, params):
