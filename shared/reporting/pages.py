@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -19,6 +19,13 @@ GATE_NOTES: Mapping[str, str] = {
     "": "",
 }
 """What a row says of the competence gate: nothing only where it was passed."""
+
+
+class Text(NamedTuple):
+    """A page's title and its first words: what is counted."""
+
+    title: str
+    counted: str
 
 
 def note(gate: str, few: bool) -> str:
