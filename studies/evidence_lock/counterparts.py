@@ -109,13 +109,6 @@ def of(quantity: str, table: str, **names: Any) -> Counterpart:
     return _beside(printed, str(told.get("judge", "")), str(told.get("dataset", "")))
 
 
-def results() -> list[str]:
-    """The ids of all statements of results, which only a rerun can check."""
-    claims = published.claims()
-    mine = claims[claims["paper"] == PAPER]
-    return list(mine.loc[mine["checkable_from"].fillna("").str.contains("needs rerun"), "id"])
-
-
 def _lacks(value: Any) -> bool:
     return value is None or value == "" or (not isinstance(value, str) and bool(pd.isna(value)))
 

@@ -28,7 +28,6 @@ Naming = Literal["neutral", "letters"]
 Wording = Literal[1, 2]
 Fault = Literal["empty_answer", "identical_answers", "repeated", "contradicted"]
 
-DATASETS: tuple[Dataset, ...] = get_args(Dataset)
 SCHEMES: tuple[Scheme, ...] = get_args(Scheme)
 
 WITH_HUB: tuple[Dataset, ...] = ("helpsteer3", "coval")

@@ -125,13 +125,6 @@ def total(id: str) -> float:
     return published.value(claim(TOTALS[number])) if number in TOTALS else np.nan
 
 
-def results() -> list[str]:
-    """The ids of all statements of results, which only a rerun can check."""
-    claims = published.claims()
-    mine = claims[claims["paper"] == PAPER]
-    return list(mine.loc[mine["checkable_from"].fillna("").str.contains("needs rerun"), "id"])
-
-
 def _lacks(value: Any) -> bool:
     return value is None or value == "" or (not isinstance(value, str) and bool(pd.isna(value)))
 

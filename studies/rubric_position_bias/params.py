@@ -16,7 +16,6 @@ Scheme = Literal["base", "prose", "debias", "cot", "verify", "anchor"]
 Effort = Literal["low", "medium", "high"]
 Scale = Literal["12345", "54321"]
 
-DATASETS: tuple[Dataset, ...] = get_args(Dataset)
 SCHEMES: tuple[Scheme, ...] = get_args(Scheme)
 EFFORTS: tuple[Effort, ...] = get_args(Effort)
 STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)
