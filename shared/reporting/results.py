@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -56,6 +56,15 @@ class Counterpart(NamedTuple):
     value: float = np.nan
     low: float = np.nan
     high: float = np.nan
+
+
+def told_of(names: Mapping[str, Any]) -> dict[str, Any]:
+    """Of what names a row, what says something: neither None nor "" nor nan."""
+    return {name: value for name, value in names.items() if not _lacks(value)}
+
+
+def _lacks(value: Any) -> bool:
+    return value is None or value == "" or (not isinstance(value, str) and bool(pd.isna(value)))
 
 
 def worst_of(gates: Collection[str]) -> str:

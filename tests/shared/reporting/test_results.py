@@ -6,7 +6,7 @@ import pytest
 
 from shared.metrics.resampling import Inference
 from shared.reporting import tables
-from shared.reporting.results import ENDING, Counterpart, Study, finished, worst_of
+from shared.reporting.results import ENDING, Counterpart, Study, finished, told_of, worst_of
 
 COLUMNS = (*tables.COLUMNS, "size", *ENDING)
 TEXTS = ("judge", "scheme", "condition", "published_id")
@@ -101,3 +101,8 @@ def test_each_table_draws_by_its_own_name_and_by_the_seed():
 )
 def test_a_row_about_several_cells_has_the_worst_gate(gates, worst):
     assert worst_of(gates) == worst
+
+
+def test_a_name_that_says_nothing_is_none():
+    names = {"judge": "a", "size": 0, "k": np.nan, "scheme": "", "effort": None, "crossed": False}
+    assert told_of(names) == {"judge": "a", "size": 0, "crossed": False}
