@@ -14,7 +14,8 @@ from studies.evidence_lock import data
 from studies.evidence_lock.data import COLUMNS, arranged, loaded, report, shortfalls
 from studies.evidence_lock.params import DatasetParams
 from studies.evidence_lock.sources import EMBEDDED
-from tests.studies.evidence_lock.layouts import OUTPUTS, OWN, PASSAGES, write, write_list
+from tests.shared.lines import write
+from tests.studies.evidence_lock.layouts import OUTPUTS, OWN, PASSAGES, write_list
 
 ROOT = Path(__file__).parents[3]
 SEED = 7

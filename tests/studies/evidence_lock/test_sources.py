@@ -23,6 +23,7 @@ from studies.evidence_lock.sources import (
     load,
     question,
 )
+from tests.shared.lines import without, write
 from tests.studies.evidence_lock.layouts import (
     COMPLETIONS,
     OPINION,
@@ -32,8 +33,6 @@ from tests.studies.evidence_lock.layouts import (
     RESPONSES,
     packed,
     ranked,
-    without,
-    write,
     write_list,
 )
 

@@ -8,6 +8,7 @@ import pytest
 from shared.reading import SourceError
 from studies.rubric_position_bias.params import Dataset
 from studies.rubric_position_bias.sources import RATERS, Criterion, Rater, criteria, load
+from tests.shared.lines import without, write
 from tests.studies.rubric_position_bias.layouts import (
     ARTICLE,
     FOUR,
@@ -19,8 +20,6 @@ from tests.studies.rubric_position_bias.layouts import (
     TEACHERS,
     TOLD,
     stories,
-    without,
-    write,
 )
 
 OWN = Path(__file__).parents[3] / "data/embedded/rubric_position_bias"
