@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +46,26 @@ def read_judges(folder: Path, judges: Sequence[str], stage: str) -> pd.DataFrame
     """
     frames = [read(folder / f"{judge}.parquet", stage).assign(judge=judge) for judge in judges]
     return pd.concat(frames, ignore_index=True)
+
+
+def all_there(wanted: Iterable[str], known: Iterable[str], what: str, stage: str) -> None:
+    """What a stage before left out is no failure of the judge: nothing is read without it.
+
+    Parameters
+    ----------
+    wanted, known : iterable of str
+        Ids of what is needed, and of what is there.
+    what, stage : str
+        What is missing, and the stage that makes it, for the error.
+
+    Raises
+    ------
+    UserError
+        If any is missing.
+    """
+    there = set(known)
+    if missing := [name for name in wanted if name not in there]:
+        raise UserError(f"{len(missing)} {what}, e.g. {missing[0]!r}; run the `{stage}` stage (make repro)")
 
 
 def rows_of(table: pd.DataFrame) -> Iterator[dict[str, Any]]:

@@ -120,6 +120,8 @@ FilePath = Annotated[Path, BeforeValidator(_path)]
 
 Count = Annotated[int, Field(ge=1)]
 Text = Annotated[str, Field(min_length=1)]
+SetName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
+"""What a set of trials is called."""
 
 
 class Hub(Strict):
@@ -128,6 +130,33 @@ class Hub(Strict):
     dataset: Text
     revision: Annotated[str, Field(pattern=r"^[0-9a-f]{40}$")]
     split: Text
+
+
+def check_source(name: str, source: str) -> None:
+    """A mistake unless the data set called embedded, and no other, has the source of that name."""
+    if (source == "embedded") != (name == "embedded"):
+        fix = "use embedded" if name == "embedded" else "only the data set embedded is; use external"
+        raise mistake(f"{source}, but {fix}", f"datasets.{name}.source")
+
+
+def check_sets(sets: Mapping[str, Any], datasets: Mapping[Any, Any]) -> None:
+    """A mistake unless the data sets that each set names are loaded.
+
+    Parameters
+    ----------
+    sets : mapping of str to model
+        What stands under ``sets:``, with ``items`` and ``datasets``, which may be None.
+    datasets : mapping of str to model
+        What stands under ``datasets:``, with ``items``.
+    """
+    for name, chosen in sets.items():
+        for index, dataset in enumerate(chosen.datasets or []):
+            key = f"sets.{name}.datasets.{index}"
+            if dataset not in datasets:
+                near = did_you_mean(dataset, datasets)
+                raise mistake(f"no data set '{dataset}' under datasets:; {near}", key)
+            if chosen.items != 0 and datasets[dataset].items == 0:
+                raise mistake(f"datasets.{dataset}.items is 0; raise it, or drop the data set here", key)
 
 
 # --- judges -----------------------------------------------------------------------------------------

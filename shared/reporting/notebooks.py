@@ -6,11 +6,12 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 from pandas.io.formats.style import Styler
 
+from shared.frames import read, rows_of
 from shared.judge.parsing import status_before_reading
 from shared.reporting import readme
 from shared.reporting.pages import plain
@@ -18,6 +19,45 @@ from shared.reporting.tables import between, interval, markdown, number, p_value
 
 TABLES = readme.Tables(readme.TABLES, seen_from=Path("notebooks"))
 FIGURES = Path("figures")
+DATA = Path("data")
+
+
+# --- What was asked ---------------------------------------------------------------------------------
+
+
+class Asked(NamedTuple):
+    """What one judge was asked and what it answered; ``items`` are what is judged, by their id."""
+
+    items: Mapping[str, dict[str, Any]]
+    trials: pd.DataFrame
+    responses: pd.DataFrame
+    judgements: pd.DataFrame
+
+
+def none_asked(columns: Sequence[str]) -> Asked:
+    """What there is to show before anything was run: no trial, though it has its columns."""
+    return Asked({}, pd.DataFrame(columns=list(columns)), pd.DataFrame(), pd.DataFrame())
+
+
+def load_asked(study: str, judge: str, *, judged: bool = True) -> Asked:
+    """The items, trials and answers of one judge, as `make repro` leaves them.
+
+    Parameters
+    ----------
+    study, judge : str
+    judged : bool
+        False where only answers are shown, and nothing that was read from them: no judgements then.
+
+    Raises
+    ------
+    UserError
+        If a file is absent: it names the file and `make repro`.
+    """
+    folder, file = DATA / study, f"{judge}.parquet"
+    items, trials = read(folder / "items.parquet", "data"), read(folder / "trials.parquet", "design")
+    responses = read(folder / "responses" / file, "judge")
+    judgements = read(folder / "judgements" / file, "judgements") if judged else pd.DataFrame()
+    return Asked({row["item"]: row for row in rows_of(items)}, trials, responses, judgements)
 
 
 # --- Answers ----------------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -21,18 +21,36 @@ GATE_NOTES: Mapping[str, str] = {
 """What a row says of the competence gate: nothing only where it was passed."""
 
 
+class Text(NamedTuple):
+    """A page's title and its first words: what is counted."""
+
+    title: str
+    counted: str
+
+
 def note(gate: str, few: bool) -> str:
     """What a row says of the gate and of its number of independent sources; nothing where both suffice."""
     return "; ".join(filter(None, [GATE_NOTES[gate], TOO_FEW if few else ""]))
 
 
-def basis(rows: pd.DataFrame, profile: str, sources: str = "documents") -> str:
-    """The profile, the largest n, and who judged; a table about no judge names none."""
+def basis(rows: pd.DataFrame, profile: str, sources: str = "documents", several: Sequence[str] = ()) -> str:
+    """The profile, the largest n, and who judged; a table about no judge names none.
+
+    Parameters
+    ----------
+    rows : DataFrame
+    profile : str
+    sources : str
+        What the independent sources are called.
+    several : sequence of str
+        What stands in ``judge`` where a row is about several, and has no fingerprint: left out.
+    """
+    own = rows[~rows["judge"].isin(several)]
     parts = [f"Profile `{profile}`"]
-    if rows["n_clusters"].notna().any():
-        largest = f"{rows['n_items'].max():.0f} items of {rows['n_clusters'].max():.0f} {sources}"
+    if own["n_items"].notna().any() and own["n_clusters"].notna().any():
+        largest = f"{own['n_items'].max():.0f} items of {own['n_clusters'].max():.0f} {sources}"
         parts.append(f"up to {largest} a row")
-    judges = rows[["judge", "fingerprint"]].dropna(subset="judge").drop_duplicates()
+    judges = own[["judge", "fingerprint"]].dropna(subset="judge").drop_duplicates()
     named = [f"{judge} (fingerprint {mark or 'none'})" for judge, mark in judges.itertuples(index=False)]
     if named:
         parts.append(f"judge: {', '.join(named)}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -17,6 +17,11 @@ from shared.reporting.pages import note
 
 ENDING = ("published", "paper_low", "paper_high", "profile", "fingerprint", "gate", "note")
 """The last columns of every table, which `finished` fills in."""
+
+NOT_ASKED = "not asked"
+"""The gate of a cell that was not shown what the gate asks about, and so can't have passed."""
+
+WORST_FIRST = ("failed", "too few to tell", NOT_ASKED, "passed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +56,20 @@ class Counterpart(NamedTuple):
     value: float = np.nan
     low: float = np.nan
     high: float = np.nan
+
+
+def told_of(names: Mapping[str, Any]) -> dict[str, Any]:
+    """Of what names a row, what says something: neither None nor "" nor nan."""
+    return {name: value for name, value in names.items() if not _lacks(value)}
+
+
+def _lacks(value: Any) -> bool:
+    return value is None or value == "" or (not isinstance(value, str) and bool(pd.isna(value)))
+
+
+def worst_of(gates: Collection[str]) -> str:
+    """The gate of a row about several cells: one is as good as the worst of them; without any, not asked."""
+    return next((gate for gate in WORST_FIRST if gate in gates), NOT_ASKED)
 
 
 def finished(

@@ -7,10 +7,9 @@ from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
-import pandas as pd
 
 from shared.reporting import published
-from shared.reporting.results import Counterpart
+from shared.reporting.results import Counterpart, told_of
 from studies.evidence_lock.pairs import POOLED, REFERENCE
 
 PAPER = "evidence_lock"
@@ -102,22 +101,11 @@ def of(quantity: str, table: str, **names: Any) -> Counterpart:
     range of no width, and no number of that data set. How it counts a judge's tie is not said; its agreement
     stands beside `agreement` alone, in which a tie is a disagreement.
     """
-    told = {name: value for name, value in names.items() if not _lacks(value)}
+    told = told_of(names)
     if any(told.get(name, usual) != usual for name, usual in DESIGN.items()):
         return NONE
     printed = _printed(quantity, table, str(told.get("scheme", "")), str(told.get("reference", "")))
     return _beside(printed, str(told.get("judge", "")), str(told.get("dataset", "")))
-
-
-def results() -> list[str]:
-    """The ids of all statements of results, which only a rerun can check."""
-    claims = published.claims()
-    mine = claims[claims["paper"] == PAPER]
-    return list(mine.loc[mine["checkable_from"].fillna("").str.contains("needs rerun"), "id"])
-
-
-def _lacks(value: Any) -> bool:
-    return value is None or value == "" or (not isinstance(value, str) and bool(pd.isna(value)))
 
 
 # --- What is printed --------------------------------------------------------------------------------

@@ -26,33 +26,6 @@ Sources = Mapping[Dataset, Loaded]
 """What each data set holds, in the order of the params."""
 
 
-def items(params: Section, external_dir: Path, root: Path, seed: int = 0) -> pd.DataFrame:
-    """The items of all data sets.
-
-    Parameters
-    ----------
-    params : Section
-        ``datasets`` says where each lies, how many items are taken, and what is left out.
-    external_dir : Path
-        ``data.external_dir``; each ``path`` lies below it.
-    root : Path
-        The repository's, below which the embedded pairs lie.
-    seed : int
-        Decides the order of the questions, and so which ones come first.
-
-    Returns
-    -------
-    DataFrame
-        Columns `COLUMNS`; see `arranged`.
-
-    Raises
-    ------
-    SourceError
-        If a data set cannot be read; see `studies.evidence_lock.sources.load`.
-    """
-    return arranged(loaded(params, external_dir, root), params, seed)
-
-
 def loaded(params: Section, external_dir: Path, root: Path) -> Sources:
     """What each data set holds; those of which no item is taken are not even looked for."""
     return {
@@ -63,7 +36,7 @@ def loaded(params: Section, external_dir: Path, root: Path) -> Sources:
 
 
 def arranged(sources: Sources, params: Section, seed: int) -> pd.DataFrame:
-    """The items that are taken, one a row.
+    """The items that are taken, one a row, with the columns `COLUMNS`.
 
     Data sets stand in the order of the params. In each, questions stand by a hash, each question's pairs
     together and by a hash too, so that neither the file's order nor a new pair moves another. ``items`` of

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
-from shared.metrics.resampling import rate_interval
-from shared.reporting.answers import status_rows
+from shared.reporting.answers import share_row, status_rows
 from shared.reporting.results import Study
 
 CELL = ("judge", "dataset", "scheme", "record_chars", "naming", "wording", "temperature", "condition")
@@ -39,7 +37,7 @@ def answer_rows(study: Study) -> pd.DataFrame:
         names = dict(zip(CELL, key, strict=True))
         rows += status_rows(study, names, cell)
         ok = cell[cell["status"] == "ok"]
-        rows.append(_ties(study, "judge_ties", names, ok, ok["verdict"], len(cell) - len(ok)))
+        rows.append(share_row(study, "judge_ties", names, ok["verdict"] == "tie", ok, len(cell) - len(ok)))
         rows += _ends(study, names, cell)
     rows += _human_ties(study)
     return pd.DataFrame(rows)
@@ -47,47 +45,14 @@ def answer_rows(study: Study) -> pd.DataFrame:
 
 def _ends(study: Study, names: Mapping[str, Any], cell: pd.DataFrame) -> Iterator[dict[str, Any]]:
     """Of all trials, those that ended at each step at which any did: an unreadable record asks no verdict."""
+    unparsed = int((cell["status"] != "ok").sum())
     for step in ENDS:
         if (hits := cell["failed_step"] == step).any():
-            rng = study.rng("answers", *map(str, names.values()), f"ended_at_{step}")
-            found = rate_interval(hits, cell["cluster"], rng, study.inference)
-            yield {
-                "quantity": f"ended_at_{step}",
-                **names,
-                **{"value": found.value, "ci_low": found.low, "ci_high": found.high},
-                "count": int(hits.sum()),
-                "n_items": cell["item"].nunique(),
-                "n_trials": len(cell),
-                "n_clusters": cell["cluster"].nunique(),
-                "n_unparsed": int((cell["status"] != "ok").sum()),
-            }
+            yield share_row(study, f"ended_at_{step}", names, hits, cell, unparsed)
 
 
 def _human_ties(study: Study) -> Iterator[dict[str, Any]]:
+    """A tie is no failure of anybody; of people's labels none is unparsed."""
     items = study.judgements.drop_duplicates("item")
     for dataset, own in items.groupby("dataset", sort=False):
-        yield _ties(study, "human_ties", {"dataset": dataset}, own, own["label"])
-
-
-def _ties(
-    study: Study,
-    quantity: str,
-    names: Mapping[str, Any],
-    rows: pd.DataFrame,
-    said: pd.Series,
-    n_unparsed: int = 0,
-) -> dict[str, Any]:
-    """The share of ties, which is no failure of anybody, and how many there are."""
-    hits = np.asarray(said == "tie", dtype=float)
-    rng = study.rng("answers", *map(str, names.values()), quantity)
-    found = rate_interval(hits, rows["cluster"], rng, study.inference)
-    return {
-        "quantity": quantity,
-        **names,
-        **{"value": found.value, "ci_low": found.low, "ci_high": found.high},
-        "count": int(hits.sum()),
-        "n_items": rows["item"].nunique(),
-        "n_trials": len(rows),
-        "n_clusters": rows["cluster"].nunique(),
-        "n_unparsed": n_unparsed,
-    }
+        yield share_row(study, "human_ties", {"dataset": dataset}, own["label"] == "tie", own, 0)

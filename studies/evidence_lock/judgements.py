@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from shared.errors import UserError, run_stage
-from shared.frames import read, rows_of
+from shared.frames import all_there, read, rows_of
 from shared.judge.parsing import PARSER_VERSION, Parsed, parse_evidence, parse_texts, parse_verdict
 from shared.judge.slug import slug_argument
 from shared.params import load
@@ -113,7 +113,8 @@ def judgements(trials: pd.DataFrame, responses: pd.DataFrame, items: pd.DataFram
     for call in rows_of(responses):
         by_trial.setdefault(call["trial"], {})[call["step"]] = call
     asked = [*_own(trials, by_trial), *_of_other_records(trials, by_trial)]
-    _all_there(asked, by_trial, described)
+    all_there((trial["trial"] for trial in asked), by_trial, "trials have no response", "judge")
+    all_there((trial["item"] for trial in asked), described, "items are not there", "design")
     rows = [
         {**trial, **_judgement(trial, by_trial[trial["trial"]], described[trial["item"]])} for trial in asked
     ]
@@ -138,20 +139,6 @@ def _of_other_records(trials: pd.DataFrame, by_trial: Mapping[str, Steps]) -> It
     for trial in rows_of(trials[trials["scheme"] == "other_record"]):
         for writer in writers.get(trial["trial"], []):
             yield {**trial, "trial": f"{trial['trial']}|{writer}", "writer": writer}
-
-
-def _all_there(
-    asked: list[dict[str, Any]], by_trial: Mapping[str, Steps], items: Mapping[str, dict[str, Any]]
-) -> None:
-    """What a stage before left out is no failure of the judge."""
-    for key, known, what, stage in (
-        ("trial", by_trial, "trials have no response", "judge"),
-        ("item", items, "items are not there", "design"),
-    ):
-        if missing := [trial[key] for trial in asked if trial[key] not in known]:
-            raise UserError(
-                f"{len(missing)} {what}, e.g. {missing[0]!r}; run the `{stage}` stage (make repro)"
-            )
 
 
 # --- One judgement ------------------------------------------------------------------------------------

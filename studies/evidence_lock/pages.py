@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-import numpy as np
 import pandas as pd
 
 from shared.judge.records import STATUSES
@@ -159,18 +158,11 @@ def page(name: str, rows: pd.DataFrame, profile: str, confidence: float) -> Iter
     told = [text.counted, EXCLUDED_HERE.get(name, EXCLUDED)]
     told += [f"Intervals are at {confidence:.0%} and resample whole {SOURCES}."]
     called = _called(name, rows)
-    told += [_basis(rows, profile), in_common(called, CELL, {"dataset": "data set", **_HEADS})]
+    told.append(basis(rows, profile, SOURCES, counterparts.SEVERAL))
+    told.append(in_common(called, CELL, {"dataset": "data set", **_HEADS}))
     yield " ".join(filter(None, told))
     yield from _blocks(name, called)
     yield _notes(rows)
-
-
-def _basis(rows: pd.DataFrame, profile: str) -> str:
-    """Of rows about one judge each: one about several has no fingerprint."""
-    own = rows[~rows["judge"].isin(counterparts.SEVERAL)]
-    if own["n_items"].isna().all():
-        own = own.assign(n_clusters=np.nan)
-    return basis(own, profile, SOURCES)
 
 
 def _called(name: str, rows: pd.DataFrame) -> pd.DataFrame:

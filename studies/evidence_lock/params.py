@@ -6,7 +6,18 @@ from typing import Annotated, Literal, Self, get_args
 
 from pydantic import Field, model_validator
 
-from shared.params import Count, Distinct, Hub, JudgeSlug, Strict, Text, did_you_mean, mistake
+from shared.params import (
+    Count,
+    Distinct,
+    Hub,
+    JudgeSlug,
+    SetName,
+    Strict,
+    Text,
+    check_sets,
+    check_source,
+    mistake,
+)
 
 Dataset = Literal["embedded", "feedbackqa", "lfqa", "llmbar", "llmbar_processed", "helpsteer3", "coval"]
 Scheme = Literal[
@@ -17,7 +28,6 @@ Naming = Literal["neutral", "letters"]
 Wording = Literal[1, 2]
 Fault = Literal["empty_answer", "identical_answers", "repeated", "contradicted"]
 
-DATASETS: tuple[Dataset, ...] = get_args(Dataset)
 SCHEMES: tuple[Scheme, ...] = get_args(Scheme)
 
 WITH_HUB: tuple[Dataset, ...] = ("helpsteer3", "coval")
@@ -117,9 +127,6 @@ class TrialSet(Strict):
         return self
 
 
-SetName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
-
-
 class Section(Strict):
     """The section ``evidence_lock``; load it with ``shared.params.load``."""
 
@@ -133,9 +140,7 @@ class Section(Strict):
     @model_validator(mode="after")
     def _sources_fit_the_data_sets(self) -> Self:
         for name, dataset in self.datasets.items():
-            if (dataset.source == "embedded") != (name == "embedded"):
-                fix = "use embedded" if name == "embedded" else "only the data set embedded is; use external"
-                raise mistake(f"{dataset.source}, but {fix}", f"datasets.{name}.source")
+            check_source(name, dataset.source)
             if dataset.source == "hub" and name not in WITH_HUB:
                 told = f"hub, but only {', '.join(WITH_HUB)} can be read from one; use external"
                 raise mistake(told, f"datasets.{name}.source")
@@ -153,12 +158,5 @@ class Section(Strict):
 
     @model_validator(mode="after")
     def _sets_name_data_sets_that_are_loaded(self) -> Self:
-        for name, chosen in self.sets.items():
-            for index, dataset in enumerate(chosen.datasets or []):
-                key = f"sets.{name}.datasets.{index}"
-                if dataset not in self.datasets:
-                    near = did_you_mean(dataset, self.datasets)
-                    raise mistake(f"no data set '{dataset}' under datasets:; {near}", key)
-                if chosen.items != 0 and self.datasets[dataset].items == 0:
-                    raise mistake(f"datasets.{dataset}.items is 0; raise it, or drop the data set here", key)
+        check_sets(self.sets, self.datasets)
         return self

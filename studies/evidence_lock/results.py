@@ -9,7 +9,7 @@ import pandas as pd
 
 from shared.frames import rows_of
 from shared.reporting import tables
-from shared.reporting.results import ENDING, Study, finished
+from shared.reporting.results import ENDING, Study, finished, worst_of
 from studies.evidence_lock import counterparts
 from studies.evidence_lock.gate import gate_rows
 from studies.evidence_lock.pairs import NEUTRAL, POOLED
@@ -26,10 +26,6 @@ TEXTS = (
     "judge", "scheme", "condition", "dataset", "subset", "rater", "reference", "naming", "writer", "verdict",
     "published_id",
 )  # fmt: skip
-
-WORST_FIRST = ("failed", "too few to tell", "passed")
-
-NOT_ASKED = "not asked"
 
 Gates = Mapping[tuple[str, str, str, str], str]
 """The gate's verdict by judge, data set, scheme and naming."""
@@ -81,7 +77,7 @@ def _gate_of(row: dict[str, Any], gates: Gates) -> str:
         for (judge, *asked), verdict in gates.items()
         if asked == [row["dataset"], scheme, naming] and row["judge"] in (judge, POOLED)
     }
-    return next((verdict for verdict in WORST_FIRST if verdict in found), NOT_ASKED)
+    return worst_of(found)
 
 
 def _names(row: dict[str, Any]) -> dict[str, Any]:

@@ -8,18 +8,17 @@ from __future__ import annotations
 from collections.abc import Coroutine, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import fields
-from typing import Any, NamedTuple
+from typing import Any
 
 import pandas as pd
 
-from shared.frames import read, rows_of
+from shared.frames import rows_of
 from shared.judge.records import Completion, Request, Response
-from shared.reporting import readme
-from shared.reporting.notebooks import TABLES, Results, said
+from shared.reporting import notebooks, readme
+from shared.reporting.notebooks import TABLES, Asked, Results, none_asked, said
 from studies.evidence_lock.captions import ABSENT
-from studies.evidence_lock.design import ITEMS, SCHEME_PLACES, TRIALS
-from studies.evidence_lock.judge import RESPONSES, own, with_texts
-from studies.evidence_lock.judgements import JUDGEMENTS
+from studies.evidence_lock.design import SCHEME_PLACES
+from studies.evidence_lock.judge import own, with_texts
 from studies.evidence_lock.pairs import NEUTRAL
 from studies.evidence_lock.params import Section
 from studies.evidence_lock.protocols import Protocols
@@ -38,34 +37,14 @@ MAIN = {"wording": 1, "naming": "neutral", "temperature": 0.0, "replicate": 0}
 RESULTS = Results(STUDY, ABSENT, KEYS)
 table, drawn = RESULTS.table, RESULTS.drawn
 
-
-class Asked(NamedTuple):
-    """What one judge was asked and what it answered; ``items`` are the pairs by their item's id."""
-
-    items: Mapping[str, dict[str, Any]]
-    trials: pd.DataFrame
-    responses: pd.DataFrame
-    judgements: pd.DataFrame
-
-
-_COLUMNS = ["trial", "item", "scheme", "inspection", "decision", "record_chars", *MAIN]
-
-NOTHING = Asked({}, pd.DataFrame(columns=_COLUMNS), pd.DataFrame(), pd.DataFrame())
+NOTHING = none_asked(["trial", "item", "scheme", "inspection", "decision", "record_chars", *MAIN])
 """What there is to show before anything was run."""
 
 
 def load_asked(judge: str) -> Asked:
-    """The pairs, trials and answers of one judge, as `make repro` leaves them.
-
-    Raises
-    ------
-    UserError
-        If a file is absent: it names the file and `make repro`.
-    """
-    items, trials = read(ITEMS, "data"), read(TRIALS, "design")
-    responses = read(RESPONSES / f"{judge}.parquet", "judge")
-    judged = read(JUDGEMENTS / f"{judge}.parquet", "judgements")
-    return Asked({row["item"]: row for row in rows_of(items)}, own(trials), responses, judged)
+    """As `shared.reporting.notebooks.load_asked`, less the trials that wait for other judges' records."""
+    asked = notebooks.load_asked(STUDY, judge)
+    return asked._replace(trials=own(asked.trials))
 
 
 # --- One pair ---------------------------------------------------------------------------------------

@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 
 from shared.frames import cells, rows_of
-from shared.judge.records import STATUSES
 from shared.metrics.competence import Check, basis, of_both_kinds
 from shared.metrics.resampling import rate_interval
+from shared.reporting.answers import status_rows
 from studies.rationalization_probes.params import GREATEST_SCORE, LEAST_SCORE, Section
 from studies.rationalization_probes.protocols import weights_of
 from studies.rationalization_probes.results import GATE_KINDS, Gates, Study, gate_rows
@@ -64,14 +64,9 @@ def span_rows(study: Study) -> Iterator[dict[str, object]]:
 
 def answer_rows(study: Study) -> Iterator[dict[str, object]]:
     """How many answers had each status, over all kinds of pairs; ``free`` is the same in free text."""
-    for names, cell in cells(study.judgements, ("judge", "scheme", "probe", "stage")):
-        for status in STATUSES:
-            hits = cell["status"] == status
-            estimate = rate_interval(
-                hits, cell["cluster"], study.rng("answers", *names.values(), status), study.inference
-            )
-            counted = {"count": hits.sum(), "n_unparsed": (cell["status"] != "ok").sum()}
-            yield row(f"{status}_rate", names, cell, cell, estimate) | counted
+    judged = study.judgements.rename(columns={"probe": "condition"})
+    for names, cell in cells(judged, ("judge", "scheme", "condition", "stage")):
+        yield from status_rows(study, names, cell)
 
 
 def criteria_rows(study: Study, params: Section) -> Iterator[dict[str, object]]:

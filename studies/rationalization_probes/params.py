@@ -8,7 +8,7 @@ from typing import Annotated, Literal, Self, get_args
 from pydantic import AfterValidator, Field, field_validator, model_validator
 
 from shared.judge.hygiene import neutralise
-from shared.params import Count, Distinct, Hub, JudgeSlug, Strict, Text, did_you_mean, keys, mistake
+from shared.params import Count, Distinct, Hub, JudgeSlug, SetName, Strict, Text, did_you_mean, keys, mistake
 
 Scheme = Literal[
     "baseline",
@@ -173,9 +173,6 @@ def _some_weight(weights: dict[str, float]) -> dict[str, float]:
 Label = Annotated[str, AfterValidator(_label)]
 Labels = Annotated[dict[str, Label], keys(LABELS, required=LABELS), AfterValidator(_labels_differ)]
 """The cues' words, as a judge reads them."""
-
-SetName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
-"""A set's name: the kind of its items, unless it says ``kind``."""
 
 Weight = Annotated[float, Field(ge=0)]
 Weights = Annotated[dict[str, Weight], keys(CRITERIA, required=CRITERIA), AfterValidator(_some_weight)]

@@ -10,12 +10,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from shared.draws import generator
-from shared.frames import read_judges, rows_of
+from shared.frames import read_judges
 from shared.metrics.competence import Competence, competence
-from shared.metrics.resampling import Inference
-from shared.reporting import tables
-from shared.reporting.pages import note
+from shared.reporting import results, tables
 from studies.rationalization_probes import counterparts, pages
 from studies.rationalization_probes.judgements import JUDGEMENTS
 
@@ -36,26 +33,15 @@ GATE_KINDS: Mapping[str, tuple[str, str]] = {
 }
 """By task: the pairs that the competence gate asks about."""
 
-NOT_ASKED = "not asked"
-"""The gate of a scheme that was shown no damaged pair, and so can't have passed."""
-
 SAME_GATE = {"pbp_grafted": "pbp_once"}
 """A scheme that asks nothing else than another where there is no cue, and so has its gate."""
 
 
 @dataclass(frozen=True, slots=True)
-class Study:
+class Study(results.Study):
     """What all tables are made from. ``judgements`` has ``judge``, ``system`` and ``writer`` added."""
 
-    judgements: pd.DataFrame
-    inference: Inference
-    seed: int
-    profile: str
     vectors: Mapping[str, Any] = field(default_factory=dict)
-
-    def rng(self, *names: str) -> np.random.Generator:
-        """A generator of one table's own, so that adding a table moves no other."""
-        return generator(self.seed, "tables", *names)
 
     def effects_rng(self) -> np.random.Generator:
         """That of all effects of cues, so that one has the same interval wherever it stands."""
@@ -141,46 +127,28 @@ def _task(kind: object) -> str:
 
 def finisher(study: Study, gates: Gates) -> Callable[..., pd.DataFrame]:
     """Adds the paper's numbers, the gate, and what the rows rest on; a table may name columns of its own."""
-    marks = tables.fingerprints(study.judgements)
     verdicts = {cell: gate.verdict for cell, gate in gates.items()}
     known = set(pages.SCHEME_NAMES) - {""}
 
+    def gate_of(row: dict[str, Any]) -> str:
+        cell = row["judge"], row["scheme"], _task(row["kind"])
+        return verdicts.get(cell, results.NOT_ASKED if row["scheme"] in known else "")
+
     def finish(rows: pd.DataFrame, *own: str) -> pd.DataFrame:
-        rows = rows.reindex(columns=[*COLUMNS, *own])
-        rows[list(TEXTS)] = rows[list(TEXTS)].astype(object).fillna("")
-        asked = zip(rows["judge"], rows["scheme"], rows["kind"].map(_task), strict=True)
-        gate = [verdicts.get(cell, NOT_ASKED if cell[1] in known else "") for cell in asked]
-        rows = rows.assign(
-            profile=study.profile,
-            fingerprint=rows["judge"].map(lambda judge: marks.get(judge, "")),
-            gate=gate,
-        )
-        few = rows["n_clusters"].astype(float) < study.inference.few_clusters
-        rows["note"] = [note(*pair) for pair in zip(gate, few, strict=True)]
-        return with_counterparts(rows)
+        return results.finished(rows, study, [*COLUMNS, *own], TEXTS, gate_of, counterpart_of)
 
     return finish
 
 
-def with_counterparts(rows: pd.DataFrame) -> pd.DataFrame:
-    """Fill in the paper's numbers: the range of its five judges and, for one of them, its own.
+def counterpart_of(row: dict[str, Any]) -> results.Counterpart:
+    """What the paper prints about a row: the range of its five judges and, for one of them, its own number.
 
-    ``published`` is the value of the cell ``published_id``; where the paper prints none, what follows from
-    that judge's counts.
+    Where it prints none of that judge, the value is what follows from its counts.
     """
     named = ("quantity", "kind", "scheme", "condition", "system", "over", "wording")
-    found = [
-        counterparts.of(**{name: row[name] for name in named}, coding=row["coding"] or "carrier")
-        for row in rows_of(rows)
-    ]
-    cells = [counterpart.of(judge) for counterpart, judge in zip(found, rows["judge"], strict=True)]
-    spans = [counterpart.span for counterpart in found]
-    return rows.assign(
-        published_id=[cell.id for cell in cells],
-        published=[cell.value for cell in cells],
-        paper_low=[low for low, _ in spans],
-        paper_high=[high for _, high in spans],
-    )
+    found = counterparts.of(**{name: row[name] for name in named}, coding=row["coding"] or "carrier")
+    cell = found.of(row["judge"])
+    return results.Counterpart(cell.id, cell.value, *found.span)
 
 
 def one_frame(rows: Iterable[dict[str, object]] | Iterator[dict[str, object]]) -> pd.DataFrame:

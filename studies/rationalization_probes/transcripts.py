@@ -6,18 +6,17 @@ Nothing here makes a number: it reads what the stages wrote, and says in one lin
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from functools import partial
+from typing import Any
 
 import pandas as pd
 
 from shared.errors import UserError
-from shared.frames import read, rows_of
+from shared.frames import rows_of
 from shared.judge.prompts import CUT
-from shared.reporting import readme
-from shared.reporting.notebooks import TABLES, Results, said
+from shared.reporting import notebooks, readme
+from shared.reporting.notebooks import TABLES, Results, none_asked, said
 from studies.rationalization_probes.captions import ABSENT
-from studies.rationalization_probes.design import ITEMS, TRIALS
-from studies.rationalization_probes.judge import RESPONSES
 from studies.rationalization_probes.params import Section
 from studies.rationalization_probes.protocols import Protocols, Trial
 from studies.rationalization_probes.tasks import task_of
@@ -41,30 +40,10 @@ ALWAYS = ("judge", "scheme", "wording")
 RESULTS = Results(STUDY, ABSENT, KEYS, ALWAYS)
 table, drawn = RESULTS.table, RESULTS.drawn
 
+load_asked = partial(notebooks.load_asked, STUDY, judged=False)
 
-class Asked(NamedTuple):
-    """What one judge was asked and what it answered; ``items`` are the texts by their item's id."""
-
-    items: Mapping[str, dict[str, Any]]
-    trials: pd.DataFrame
-    responses: pd.DataFrame
-
-
-NOTHING = Asked({}, pd.DataFrame(columns=["item", "kind", "scheme"]), pd.DataFrame())
+NOTHING = none_asked(["item", "kind", "scheme"])
 """What there is to show before anything was run."""
-
-
-def load_asked(judge: str) -> Asked:
-    """The texts, trials and answers of one judge, as `make repro` leaves them.
-
-    Raises
-    ------
-    UserError
-        If a file is absent: it names the file and `make repro`.
-    """
-    items, trials = read(ITEMS, "data"), read(TRIALS, "design")
-    responses = read(RESPONSES / f"{judge}.parquet", "judge")
-    return Asked({row["item"]: row for row in rows_of(items)}, trials, responses)
 
 
 # --- Transcripts ------------------------------------------------------------------------------------

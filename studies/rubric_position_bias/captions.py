@@ -3,15 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
 
-
-class Text(NamedTuple):
-    """A page's title and its first words: what is counted."""
-
-    title: str
-    counted: str
-
+from shared.reporting.pages import Text
 
 TEXTS: Mapping[str, Text] = {
     "position": Text(

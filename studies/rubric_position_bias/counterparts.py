@@ -7,10 +7,9 @@ from functools import cache
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-import pandas as pd
 
 from shared.reporting import published
-from shared.reporting.results import Counterpart
+from shared.reporting.results import Counterpart, told_of
 
 PAPER = "rubric_position_bias"
 
@@ -109,7 +108,7 @@ def of(quantity: str, table: str, **names: Any) -> Counterpart:
     """
     if quantity not in _statements():
         return NONE
-    told = {"table": table, **MAIN, **{name: value for name, value in names.items() if not _lacks(value)}}
+    told = {"table": table, **MAIN, **told_of(names)}
     about = [one for one in _statements()[quantity] if one.fits(told)]
     judge = str(told.get("judge", ""))
     for wanted in (judge, ""):
@@ -123,17 +122,6 @@ def total(id: str) -> float:
     """Of how many a statement counts some; nan for any other statement."""
     number = id.removeprefix(claim(""))
     return published.value(claim(TOTALS[number])) if number in TOTALS else np.nan
-
-
-def results() -> list[str]:
-    """The ids of all statements of results, which only a rerun can check."""
-    claims = published.claims()
-    mine = claims[claims["paper"] == PAPER]
-    return list(mine.loc[mine["checkable_from"].fillna("").str.contains("needs rerun"), "id"])
-
-
-def _lacks(value: Any) -> bool:
-    return value is None or value == "" or (not isinstance(value, str) and bool(pd.isna(value)))
 
 
 def _counterpart(statement: Statement, exact: bool) -> Counterpart:

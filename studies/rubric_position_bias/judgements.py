@@ -17,8 +17,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from shared.errors import UserError, run_stage
-from shared.frames import read
+from shared.errors import run_stage
+from shared.frames import all_there, read
 from shared.judge.parsing import PARSER_VERSION, parse_ratings, parse_score
 from shared.judge.records import Status
 from shared.judge.slug import slug_argument
@@ -58,8 +58,8 @@ def judgements(trials: pd.DataFrame, responses: pd.DataFrame, items: pd.DataFram
         stood), mass, p_1 to p_9 (see `option_distribution`; nan beyond the trial's size and in the setting
         ``criteria``), fingerprint, parser.
     """
-    _all_there(trials["trial"], responses["trial"], "trials have no response", "judge")
-    _all_there(trials["item"], items["item"], "items are not there", "design")
+    all_there(trials["trial"], responses["trial"], "trials have no response", "judge")
+    all_there(trials["item"], items["item"], "items are not there", "design")
     trials = trials.reset_index(drop=True)
     answers = responses.set_index("trial").reindex(trials["trial"]).reset_index(drop=True)
     described = items.set_index("item").loc[trials["item"]].reset_index(drop=True)
@@ -71,15 +71,6 @@ def judgements(trials: pd.DataFrame, responses: pd.DataFrame, items: pd.DataFram
     # Empty parts would blur the types of columns.
     table = pd.concat([part for part in parts if len(part)] or parts[:1])
     return table.sort_index(kind="stable").reset_index(drop=True)
-
-
-def _all_there(wanted: pd.Series, there: pd.Series, what: str, stage: str) -> None:
-    """What a stage before left out is no failure of the judge."""
-    missing = wanted[~wanted.isin(there)]
-    if len(missing):
-        raise UserError(
-            f"{len(missing)} {what}, e.g. {missing.iloc[0]!r}; run the `{stage}` stage (make repro)"
-        )
 
 
 def _of_scores(trials: pd.DataFrame, answers: pd.DataFrame, items: pd.DataFrame) -> pd.DataFrame:

@@ -145,19 +145,11 @@ def page(name: str, rows: pd.DataFrame, profile: str, confidence: float) -> Iter
     told = [text.counted, EXCLUDED_HERE.get(name, EXCLUDED)]
     if name != "orders":  # arithmetic
         told.append(f"Intervals are at {confidence:.0%} and resample whole {SOURCES}.")
-    told += [_basis(rows, profile), in_common(rows, CELL, _LABELS)]
+    told += [basis(rows, profile, SOURCES, counterparts.POOLED), in_common(rows, CELL, _LABELS)]
     yield " ".join(filter(None, told))
     blocks = list(_BLOCKS.get(name, _in_rows)(rows))
     yield from blocks
     yield _notes(rows, "\n".join(blocks))
-
-
-def _basis(rows: pd.DataFrame, profile: str) -> str:
-    """Of rows about one judge each: a mean over several has no fingerprint."""
-    own = rows[~rows["judge"].isin(counterparts.POOLED)]
-    if own["n_items"].isna().all():
-        own = own.assign(n_clusters=np.nan)
-    return basis(own, profile, SOURCES)
 
 
 _LABELS = {"dataset": "data set", "rater": "reference scores"}

@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self, get_args
 
 from pydantic import Field, model_validator
 
-from shared.params import Count, Distinct, JudgeSlug, Strict, Text, did_you_mean, mistake
+from shared.params import Count, Distinct, JudgeSlug, SetName, Strict, Text, check_sets, check_source, mistake
 from studies.rubric_position_bias.levels import Size
 from studies.rubric_position_bias.orders import Strategy
 
@@ -16,7 +16,6 @@ Scheme = Literal["base", "prose", "debias", "cot", "verify", "anchor"]
 Effort = Literal["low", "medium", "high"]
 Scale = Literal["12345", "54321"]
 
-DATASETS: tuple[Dataset, ...] = get_args(Dataset)
 SCHEMES: tuple[Scheme, ...] = get_args(Scheme)
 EFFORTS: tuple[Effort, ...] = get_args(Effort)
 STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)
@@ -92,9 +91,6 @@ class Budget(Strict):
     position_effect: Annotated[float, Field(gt=0, lt=1)]
 
 
-SetName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
-
-
 class Section(Strict):
     """The section ``rubric_position_bias``; load it with ``shared.params.load``."""
 
@@ -108,21 +104,12 @@ class Section(Strict):
     @model_validator(mode="after")
     def _only_one_data_set_is_embedded(self) -> Self:
         for name, dataset in self.datasets.items():
-            if (dataset.source == "embedded") != (name == "embedded"):
-                fix = "use embedded" if name == "embedded" else "only the data set embedded is; use external"
-                raise mistake(f"{dataset.source}, but {fix}", f"datasets.{name}.source")
+            check_source(name, dataset.source)
         return self
 
     @model_validator(mode="after")
     def _sets_name_data_sets_that_are_loaded(self) -> Self:
-        for name, chosen in self.sets.items():
-            for index, dataset in enumerate(chosen.datasets or []):
-                key = f"sets.{name}.datasets.{index}"
-                if dataset not in self.datasets:
-                    near = did_you_mean(dataset, self.datasets)
-                    raise mistake(f"no data set '{dataset}' under datasets:; {near}", key)
-                if chosen.items != 0 and self.datasets[dataset].items == 0:
-                    raise mistake(f"datasets.{dataset}.items is 0; raise it, or drop the data set here", key)
+        check_sets(self.sets, self.datasets)
         return self
 
     @model_validator(mode="after")

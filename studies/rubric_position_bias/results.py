@@ -11,7 +11,7 @@ import pandas as pd
 from shared.frames import rows_of
 from shared.reporting import tables
 from shared.reporting.pages import plain
-from shared.reporting.results import ENDING, Study, finished
+from shared.reporting.results import ENDING, NOT_ASKED, Study, finished, worst_of
 from studies.rubric_position_bias import counterparts
 from studies.rubric_position_bias.gate import gate_rows
 
@@ -31,8 +31,6 @@ TEXTS = (
 
 MAIN: Mapping[str, Any] = {"scheme": "base", "size": 5, "temperature": 0.0, "effort": ""}
 """The paper's main design: five options, its own prompt, temperature 0."""
-
-WORST_FIRST = ("failed", "too few to tell", "not asked", "passed")
 
 GATE = ("judge", "setting", "dataset", "scheme", "size", "temperature", "effort", "scale")
 """What has a gate of its own."""
@@ -87,8 +85,7 @@ def _gate_of(row: dict[str, Any], gates: Gates) -> str:
     own = {name: row[name] for name in GATE if not (pd.isna(row[name]) or row[name] in ("", ALL))}
     if not own.keys() - {"size"}:
         return ""
-    found = {verdict for wanted in _cells_of(row, own) for verdict in _found(wanted, gates)}
-    return next(verdict for verdict in WORST_FIRST if verdict in found)
+    return worst_of({verdict for wanted in _cells_of(row, own) for verdict in _found(wanted, gates)})
 
 
 def _cells_of(row: dict[str, Any], own: dict[str, Any]) -> list[dict[str, Any]]:
@@ -115,8 +112,8 @@ def _cells_of(row: dict[str, Any], own: dict[str, Any]) -> list[dict[str, Any]]:
 def _found(wanted: Mapping[str, Any], gates: Gates) -> list[str]:
     """The verdicts on all cells with these names."""
     if wanted.keys() >= set(GATE):
-        return [gates.get(tuple(wanted[name] for name in GATE), "not asked")]
-    return [verdict for cell, verdict in gates.items() if _is_of(cell, wanted)] or ["not asked"]
+        return [gates.get(tuple(wanted[name] for name in GATE), NOT_ASKED)]
+    return [verdict for cell, verdict in gates.items() if _is_of(cell, wanted)] or [NOT_ASKED]
 
 
 def _is_of(cell: tuple[Any, ...], wanted: Mapping[str, Any]) -> bool:

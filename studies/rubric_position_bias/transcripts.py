@@ -6,18 +6,18 @@ Nothing here makes a number: it reads what the stages wrote, and says in one lin
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from functools import partial
+from typing import Any
 
 import pandas as pd
 
-from shared.frames import read, rows_of
-from shared.reporting import readme
-from shared.reporting.notebooks import TABLES, Results, said
+from shared.frames import rows_of
+from shared.reporting import notebooks, readme
+from shared.reporting.notebooks import TABLES, Asked, Results, none_asked, said
 from shared.reporting.tables import number, whole
 from studies.rubric_position_bias.captions import ABSENT
-from studies.rubric_position_bias.design import ITEMS, TRIALS
-from studies.rubric_position_bias.judge import RESPONSES, with_texts
-from studies.rubric_position_bias.judgements import JUDGEMENTS, PROBABILITIES
+from studies.rubric_position_bias.judge import with_texts
+from studies.rubric_position_bias.judgements import PROBABILITIES
 from studies.rubric_position_bias.orders import canonical
 from studies.rubric_position_bias.params import Section
 from studies.rubric_position_bias.protocols import Protocols
@@ -36,34 +36,10 @@ MAIN = {"scheme": "base", "temperature": 0.0, "effort": ""}
 RESULTS = Results(STUDY, ABSENT, KEYS)
 table, drawn = RESULTS.table, RESULTS.drawn
 
+load_asked = partial(notebooks.load_asked, STUDY)
 
-class Asked(NamedTuple):
-    """What one judge was asked and what it answered; ``items`` are the texts by their item's id."""
-
-    items: Mapping[str, dict[str, Any]]
-    trials: pd.DataFrame
-    responses: pd.DataFrame
-    judgements: pd.DataFrame
-
-
-_COLUMNS = ["trial", "item", "setting", "size", "order", "scale", "draw", *MAIN]
-
-NOTHING = Asked({}, pd.DataFrame(columns=_COLUMNS), pd.DataFrame(), pd.DataFrame())
+NOTHING = none_asked(["trial", "item", "setting", "size", "order", "scale", "draw", *MAIN])
 """What there is to show before anything was run."""
-
-
-def load_asked(judge: str) -> Asked:
-    """The texts, trials and answers of one judge, as `make repro` leaves them.
-
-    Raises
-    ------
-    UserError
-        If a file is absent: it names the file and `make repro`.
-    """
-    items, trials = read(ITEMS, "data"), read(TRIALS, "design")
-    responses = read(RESPONSES / f"{judge}.parquet", "judge")
-    judged = read(JUDGEMENTS / f"{judge}.parquet", "judgements")
-    return Asked({row["item"]: row for row in rows_of(items)}, trials, responses, judged)
 
 
 # --- Transcripts ------------------------------------------------------------------------------------

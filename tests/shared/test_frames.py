@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from shared.errors import UserError
-from shared.frames import read, read_judges, rows_of
+from shared.frames import all_there, read, read_judges, rows_of
 
 TABLE = pd.DataFrame({"item": ["a", "b"], "n": [1, 2]})
 
@@ -43,3 +43,9 @@ def test_judges_are_read_one_file_each_and_told_apart(tmp_path):
     assert list(both["judge"]) == ["second", "second", "first", "first"]
     with pytest.raises(UserError, match=r"lost\.parquet: absent; run the `judge` stage"):
         read_judges(tmp_path, ["first", "lost"], "judge")
+
+
+def test_what_a_stage_left_out_is_told_with_that_stage():
+    all_there(iter("aab"), TABLE["item"], "items are not there", "design")
+    with pytest.raises(UserError, match=r"^2 items are not there, e\.g\. 'c'; run the `design` stage"):
+        all_there("acd", TABLE["item"], "items are not there", "design")

@@ -1,5 +1,26 @@
 """Sentences that state a preference, or none: written for the tests, with what a reader takes them to say."""
 
+WORDS = [
+    "summary",
+    "1",
+    "2",
+    "the",
+    "first",
+    "second",
+    "both",
+    "neither",
+    "other",
+    "not",
+    "better",
+    "no",
+    "than",
+    "errors",
+    ".",
+    ",",
+    "but",
+]
+"""Of which such sentences are made, and texts that are none."""
+
 STATED = [
     # comparisons
     ("summary_1 is better.", "first"),

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from shared.judge.stated import named_better, stated_preference
 from shared.judge.stated_marks import marked, numbered, plain
-from tests.shared.judge.stated_texts import STATED
+from tests.shared.judge.stated_texts import STATED, WORDS
 
 
 @pytest.mark.parametrize("rationale, stated", STATED)
@@ -52,27 +52,6 @@ def test_marks_by_hand():
     assert marked(plain("The 2nd summary beats Summary_1."), "summary") == "SECOND beats THAN_FIRST."
     assert marked("both summaries and neither answer is", "answer") == "BOTH and NEITHER is"
     assert marked("answer one question", "answer") == "answer one question"
-
-
-WORDS = [
-    "summary",
-    "1",
-    "2",
-    "the",
-    "first",
-    "second",
-    "both",
-    "neither",
-    "other",
-    "not",
-    "better",
-    "no",
-    "than",
-    "errors",
-    ".",
-    ",",
-    "but",
-]
 
 
 @given(st.text() | st.lists(st.sampled_from(WORDS)).map(" ".join))

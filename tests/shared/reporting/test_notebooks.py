@@ -1,13 +1,53 @@
-"""Answers as a reader reads them: nothing that was said is lost, and nothing in it is obeyed."""
+"""What the stages left, and answers as a reader reads them: nothing is lost, and nothing in it is obeyed."""
 
 import json
+from pathlib import Path
 
 import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared.reporting.notebooks import readable, to_read
+from shared.errors import UserError
+from shared.reporting.notebooks import load_asked, none_asked, readable, to_read
+
+
+@pytest.fixture
+def left(tmp_path, monkeypatch):
+    """What the stages of a study left: two items, one judge asked about one of them."""
+    monkeypatch.chdir(tmp_path)
+    folder = Path("data/study")
+    for name, rows in {
+        "items": {"item": ["i", "j"], "text": ["One.", "Two."]},
+        "trials": {"trial": ["t"], "item": ["i"]},
+        "responses/one": {"trial": ["t"], "text": ["1"]},
+        "judgements/one": {"trial": ["t"], "status": ["ok"]},
+    }.items():
+        file = folder / f"{name}.parquet"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        pd.DataFrame(rows).to_parquet(file)
+    return folder
+
+
+def test_what_the_stages_left_is_read(left):
+    found = load_asked("study", "one")
+    assert found.items["j"] == {"item": "j", "text": "Two."}
+    assert (len(found.trials), *found.responses["text"], *found.judgements["status"]) == (1, "1", "ok")
+    assert list(none_asked(found.trials.columns).trials) == ["trial", "item"]
+
+
+def test_who_shows_no_judgement_needs_none(left):
+    (left / "judgements" / "one.parquet").unlink()
+    assert load_asked("study", "one", judged=False).judgements.empty
+    with pytest.raises(UserError, match=r"judgements/one\.parquet: absent"):
+        load_asked("study", "one")
+
+
+def test_an_absent_file_is_told_with_its_fix(left):
+    with pytest.raises(UserError, match=r"responses/another\.parquet: absent"):
+        load_asked("study", "another")
+    with pytest.raises(UserError, match=r"^data/other/items\.parquet: absent; .*make repro\)$"):
+        load_asked("other", "one")
 
 
 def test_json_is_read_out():

@@ -6,7 +6,7 @@ import pytest
 
 from shared.metrics.resampling import Inference
 from shared.reporting import tables
-from shared.reporting.results import ENDING, Counterpart, Study, finished
+from shared.reporting.results import ENDING, Counterpart, Study, finished, told_of, worst_of
 
 COLUMNS = (*tables.COLUMNS, "size", *ENDING)
 TEXTS = ("judge", "scheme", "condition", "published_id")
@@ -87,3 +87,22 @@ def test_each_table_draws_by_its_own_name_and_by_the_seed():
     draws = [one.rng("a").random(), one.rng("b").random(), one.rng("a", "b").random()]
     other = Study(one.judgements, one.inference, 8, "smoke").rng("a").random()
     assert len({*draws, other}) == 4
+
+
+@pytest.mark.parametrize(
+    ("gates", "worst"),
+    [
+        ({"passed", "failed", "not asked"}, "failed"),
+        ({"passed", "not asked", "too few to tell"}, "too few to tell"),
+        ({"passed", "not asked"}, "not asked"),
+        ({"passed"}, "passed"),
+        (set(), "not asked"),
+    ],
+)
+def test_a_row_about_several_cells_has_the_worst_gate(gates, worst):
+    assert worst_of(gates) == worst
+
+
+def test_a_name_that_says_nothing_is_none():
+    names = {"judge": "a", "size": 0, "k": np.nan, "scheme": "", "effort": None, "crossed": False}
+    assert told_of(names) == {"judge": "a", "size": 0, "crossed": False}

@@ -75,12 +75,6 @@ COMPLETIONS = {
 }
 
 
-def write(file, *rows):
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
-    return file
-
-
 def write_list(file, *rows):
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(json.dumps(rows), encoding="utf-8")
@@ -93,7 +87,3 @@ def packed(file):
     there.write_bytes(gzip.compress(file.read_bytes()))
     file.unlink()
     return there
-
-
-def without(row, *keys):
-    return {key: value for key, value in row.items() if key not in keys}

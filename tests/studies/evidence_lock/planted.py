@@ -22,10 +22,24 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from studies.evidence_lock.params import SCHEMES
+
 ORDERS = ("12", "21")
 CALLS = {"standard": 1, "structured": 1, "reread": 2, "pointwise_lock": 3}
 WITHOUT_RECORD = ("standard", "reread")
 CROSSABLE = ("lock", "lock_with_source", "other_record")
+
+OWN = [scheme for scheme in SCHEMES if scheme != "other_record"]
+"""Schemes in which a judge writes its own record."""
+
+ARMS: Sequence[dict[str, Any]] = (
+    {"schemes": OWN},
+    {"schemes": ["lock"], "crossed": True, "wordings": (1, 2)},
+    {"schemes": ["lock"], "crossed": True, "temperatures": (0.7,), "replicates": 2},
+    {"schemes": ["lock"], "record_chars": (72,)},
+    {"schemes": ["structured", "lock"], "naming": "letters"},
+)
+"""Params of the sets; an arm's trials that another has too are there once."""
 
 ByScheme = float | Mapping[str, float]
 

@@ -21,11 +21,10 @@ from studies.evidence_lock.orders import order_rows
 from studies.evidence_lock.pairs import pairs
 from studies.evidence_lock.params import SCHEMES
 from studies.evidence_lock.results import finisher
-from tests.studies.evidence_lock.planted import planted, planted_items
+from tests.shared.reporting.drawn import SEVEN
+from tests.studies.evidence_lock.planted import ARMS, planted, planted_items
 
 QUICK = Inference(resamples=60, permutations=59)
-
-OWN = [scheme for scheme in SCHEMES if scheme != "other_record"]
 
 AGREE = {"lock": 0.7, "pointwise_lock": 0.65, "standard": 0.75, "lock_with_source": 0.8, "other_record": 0.65}
 FLIP = {"lock": 0.1, "pointwise_lock": 0.15}
@@ -33,14 +32,6 @@ THROUGH = {"lock": 0.2, "other_record": 0.2, "lock_with_source": 0.1}
 """By scheme; any other scheme agrees with `USUAL` and changes with no order."""
 
 USUAL = 0.85
-
-ARMS: Sequence[dict[str, Any]] = (
-    {"schemes": OWN},
-    {"schemes": ["lock"], "crossed": True, "wordings": (1, 2)},
-    {"schemes": ["lock"], "crossed": True, "temperatures": (0.7,), "replicates": 2},
-    {"schemes": ["lock"], "record_chars": (72,)},
-    {"schemes": ["structured", "lock"], "naming": "letters"},
-)
 
 FACTS = ("It leaves at nine.", "The platform is two.", "The ticket costs four.", "A seat is kept.")
 
@@ -92,8 +83,6 @@ def _rows(study: Study, texts: pd.DataFrame) -> dict[str, pd.DataFrame]:
         "lost": lost_rows(judged, texts, vectors, 0.5, rng, inference),
     }
 
-
-SEVEN = ("gpt_oss_20b", "gpt_oss_120b", "qwen35_9b", "qwen35_27b_instruct", "gemma_3_12b", "other", "last")
 
 DATASETS = ("embedded", "all")
 

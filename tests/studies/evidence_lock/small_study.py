@@ -12,13 +12,13 @@ import pandas as pd
 
 from shared.judge.records import Completion, Request, Response, request_key
 from shared.judge.stage import SCHEMA
+from shared.reporting.notebooks import Asked
 from studies.evidence_lock.data import ITEMS
 from studies.evidence_lock.design import TRIALS, design
 from studies.evidence_lock.judge import RESPONSES, own, with_texts
 from studies.evidence_lock.judgements import JUDGEMENTS, judgements
 from studies.evidence_lock.params import Section
 from studies.evidence_lock.protocols import Protocols
-from studies.evidence_lock.transcripts import Asked
 from tests.shared.judge.scripted import completion
 
 Script = Callable[[Request], str | Completion]

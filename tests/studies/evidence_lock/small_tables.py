@@ -13,22 +13,12 @@ import pandas as pd
 
 from shared.metrics.resampling import Inference
 from shared.reporting.results import Study
-from studies.evidence_lock.params import SCHEMES
 from studies.evidence_lock.tables import Texts, all_tables
-from tests.studies.evidence_lock.planted import planted, planted_items
+from tests.studies.evidence_lock.planted import ARMS, planted, planted_items
 
 FEW = Inference(resamples=20, permutations=19, few_clusters=2)
 JUDGES = ("smollm2_135m", "other")
-OWN = [scheme for scheme in SCHEMES if scheme != "other_record"]
 SENTENCES = ("Both answers were read.", "It leaves at nine.", "The platform is two.")
-ARMS: Any = [
-    {"schemes": OWN},
-    {"schemes": ["lock"], "crossed": True, "wordings": (1, 2)},
-    {"schemes": ["lock"], "crossed": True, "temperatures": (0.7,), "replicates": 2},
-    {"schemes": ["lock"], "record_chars": (72,)},
-    {"schemes": ["structured", "lock"], "naming": "letters"},
-]
-"""Params of the sets; an arm's trials that another has too are there once."""
 PLANTED = {"agree": 0.7, "flip": 0.1, "through": 0.1, "noise": 0.2, "unparsed": 0.05}
 SOME: Any = [{"schemes": ["structured", "lock"]}]
 

@@ -11,10 +11,11 @@ import pytest
 from ruamel.yaml import YAML
 
 from studies.evidence_lock import data
-from studies.evidence_lock.data import COLUMNS, arranged, items, loaded, report, shortfalls
+from studies.evidence_lock.data import COLUMNS, arranged, loaded, report, shortfalls
 from studies.evidence_lock.params import DatasetParams
 from studies.evidence_lock.sources import EMBEDDED
-from tests.studies.evidence_lock.layouts import OUTPUTS, OWN, PASSAGES, write, write_list
+from tests.shared.lines import write
+from tests.studies.evidence_lock.layouts import OUTPUTS, OWN, PASSAGES, write_list
 
 ROOT = Path(__file__).parents[3]
 SEED = 7
@@ -32,7 +33,8 @@ OWN_PAIRS = {"source": "embedded", "path": None}
 
 
 def made(folder, seed=SEED, **datasets):
-    return items(params(**datasets), folder, folder, seed)
+    asked = params(**datasets)
+    return arranged(loaded(asked, folder, folder), asked, seed)
 
 
 def passages(question, number):
@@ -160,7 +162,7 @@ def test_the_report_counts_pairs_labels_and_what_was_left_out(folder):
 
 def test_a_data_set_that_has_less_than_asked_for_is_noted(folder):
     asked = params(embedded=OWN_PAIRS | {"items": 5}, feedbackqa={"items": 20}, lfqa={"items": 0})
-    assert shortfalls(items(asked, folder, folder, SEED), asked) == [
+    assert shortfalls(arranged(loaded(asked, folder, folder), asked, SEED), asked) == [
         "note: datasets.embedded.items asks for 5; there are 2"
     ]
 

@@ -12,9 +12,9 @@ from shared.errors import UserError
 from studies.evidence_lock import design as stage
 from studies.evidence_lock.design import COLUMNS, LETTERS, NAMES, SAME_RECORD, design, neutral_names, selected
 from studies.evidence_lock.params import SCHEMES, Section, TrialSet
+from tests.studies.evidence_lock.planted import OWN
 
 ONE_CALL = ["standard", "structured"]
-OWN = [scheme for scheme in SCHEMES if scheme != "other_record"]
 
 
 def item(name, dataset="embedded", **texts):

@@ -1,25 +1,18 @@
 """Figures as a reader sees them: no text upon another or outside, from one judge to seven."""
 
-import itertools
-
 import pandas as pd
 import pytest
 
 from studies.evidence_lock.drawing import contexts_of, height_of, scheme_name
 from studies.evidence_lock.figures import FIGURES
-from tests.studies.evidence_lock.drawn_figures import drawn, texts
-from tests.studies.evidence_lock.planted_tables import SEVEN
+from tests.shared.reporting.drawn import SEVEN, check_that_no_text_lies_upon_another
+from tests.studies.evidence_lock.drawn_figures import drawn
 
 
 @pytest.mark.parametrize("which", ["few", "many"])
 @pytest.mark.parametrize("name", FIGURES)
 def test_no_text_lies_upon_another_or_outside(name, which):
-    figure = drawn(name, which)
-    found, paper = texts(figure), figure.bbox.padded(1)
-    for text, box in found.items():
-        assert paper.contains(box.x0, box.y0) and paper.contains(box.x1, box.y1), text.get_text()
-    for (one, box), (other, there) in itertools.combinations(found.items(), 2):
-        assert not box.padded(-1).overlaps(there.padded(-1)), (one.get_text(), other.get_text())
+    check_that_no_text_lies_upon_another(drawn(name, which))
 
 
 def test_panels_are_as_high_as_marks_of_all_judges_need():

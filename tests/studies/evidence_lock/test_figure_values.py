@@ -10,7 +10,8 @@ from studies.evidence_lock.bundle_figure import starts
 from studies.evidence_lock.coverage_figure import units_of
 from studies.evidence_lock.params import SCHEMES
 from studies.evidence_lock.plane_figure import LARGEST, MARKERS, round_down, side_by_side
-from tests.studies.evidence_lock.drawn_figures import bars, changed, draw, drawn, hollow, marks, table, words
+from tests.shared.reporting.drawn import hollow, words
+from tests.studies.evidence_lock.drawn_figures import bars, changed, draw, drawn, marks, table
 
 
 def of(rows, **where):

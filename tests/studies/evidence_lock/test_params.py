@@ -1,12 +1,13 @@
 from __future__ import annotations
 
 import copy
+from typing import get_args
 
 import pytest
 from pydantic import ValidationError
 
 from shared.params import ParamsError, load, parse_common, parse_section
-from studies.evidence_lock.params import CROSSABLE, DATASETS, SCHEMES, WITH_HUB, WITHOUT_RECORD, Section
+from studies.evidence_lock.params import CROSSABLE, SCHEMES, WITH_HUB, WITHOUT_RECORD, Dataset, Section
 
 NAME = "evidence_lock"
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
@@ -77,7 +78,7 @@ def test_the_plain_section_passes(document):
 def test_the_repositorys_own_params_pass(root):
     _, section = load(NAME, Section, root / "params.yaml")
     asked = {scheme for chosen in section.sets.values() for scheme in chosen.schemes}
-    assert asked == set(SCHEMES) and set(section.datasets) == set(DATASETS)
+    assert asked == set(SCHEMES) and set(section.datasets) == set(get_args(Dataset))
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from shared.judge.records import Response
 from studies.evidence_lock import schemas
 from studies.evidence_lock.design import NAMES as NEUTRAL
-from studies.evidence_lock.params import SCHEMES, chars_of_text
+from studies.evidence_lock.params import chars_of_text
 from studies.evidence_lock.protocols import PROMPTS, Record, record_of, sha256
 from tests.shared.judge.scripted import completion
 from tests.studies.evidence_lock.asking import (
@@ -34,8 +34,8 @@ from tests.studies.evidence_lock.asking import (
     record,
     trial,
 )
+from tests.studies.evidence_lock.planted import OWN
 
-OWN = [scheme for scheme in SCHEMES if scheme != "other_record"]
 WITH_RECORD = ["lock", "lock_with_source", "conversation", "reread"]
 FROZEN = ["lock", "pointwise_lock", "frozen_evidence", "lock_with_source"]
 NO_SOURCE = ["lock", "pointwise_lock", "frozen_evidence"]

@@ -12,7 +12,7 @@ from hypothesis import settings as settings_of_hypothesis
 from hypothesis import strategies as st
 
 from shared.reading import Row, SourceError
-from studies.evidence_lock.params import DATASETS, DatasetParams, Fault
+from studies.evidence_lock.params import Dataset, DatasetParams, Fault
 from studies.evidence_lock.sources import (
     EMBEDDED,
     FILES,
@@ -23,6 +23,7 @@ from studies.evidence_lock.sources import (
     load,
     question,
 )
+from tests.shared.lines import without, write
 from tests.studies.evidence_lock.layouts import (
     COMPLETIONS,
     OPINION,
@@ -32,8 +33,6 @@ from tests.studies.evidence_lock.layouts import (
     RESPONSES,
     packed,
     ranked,
-    without,
-    write,
     write_list,
 )
 
@@ -82,7 +81,7 @@ def problem(name, folder, leave_out=None):
 
 
 def test_every_data_set_of_the_params_has_one_rater():
-    assert tuple(RATERS) == DATASETS
+    assert tuple(RATERS) == get_args(Dataset)
     assert set(RATERS.values()) == set(get_args(Rater))
 
 

@@ -18,8 +18,8 @@ from studies.evidence_lock.judgements import JUDGEMENTS
 from studies.evidence_lock.leaks import LABELS
 from studies.evidence_lock.results import COLUMNS
 from tests.studies.evidence_lock import small_tables
-from tests.studies.evidence_lock.planted import planted, planted_items
-from tests.studies.evidence_lock.small_tables import ARMS, FEW, OWN, SENTENCES
+from tests.studies.evidence_lock.planted import ARMS, OWN, planted, planted_items
+from tests.studies.evidence_lock.small_tables import FEW, SENTENCES
 
 TEXTS = {"context": "When does it leave?", "answer_1": " ".join(SENTENCES[1:]), "answer_2": SENTENCES[1]}
 PAIRS = planted_items(16, dataset="embedded", tied=2).assign(rater="intended", told="", **TEXTS)

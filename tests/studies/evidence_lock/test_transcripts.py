@@ -6,7 +6,6 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from shared.errors import UserError
 from shared.reporting import tables as reporting
 from studies.evidence_lock import transcripts
 from studies.evidence_lock.results import COLUMNS, TEXTS
@@ -204,12 +203,6 @@ def test_a_record_that_names_a_winner_is_shown_with_its_name(first):
 # --- What the stages left ---------------------------------------------------------------------------
 
 
-def test_an_absent_file_is_told_with_its_fix(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(UserError, match=r"^data/evidence_lock/items\.parquet: absent; .*make repro\)$"):
-        load_asked("judge")
-
-
 def test_what_the_stages_left_is_read(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     small_study.write(tmp_path)
@@ -217,8 +210,6 @@ def test_what_the_stages_left_is_read(tmp_path, monkeypatch):
     chosen = first_pair(found)
     assert len(verdicts(found, chosen)) == 7
     assert list(calls_of(found, chosen, "lock", PARAMS)) == ["record", "verdict"]
-    with pytest.raises(UserError, match=r"another\.parquet: absent"):
-        load_asked("another")
 
 
 # --- Tables and figures -----------------------------------------------------------------------------

@@ -6,8 +6,8 @@ from matplotlib.text import Text
 
 from shared.reporting.figures import style
 from studies.rationalization_probes.diagram import draw_protocols, lane_of
+from tests.shared.reporting.drawn import texts, words
 from tests.studies.rationalization_probes import scripted_tables
-from tests.studies.rationalization_probes.test_figures import texts, words
 
 ALL = tuple(scripted_tables.STEPS)
 

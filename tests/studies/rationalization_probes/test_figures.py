@@ -4,8 +4,6 @@ import itertools
 
 import pandas as pd
 import pytest
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.text import Text
 
 from shared.metrics.resampling import Inference
 from shared.reporting import tables
@@ -17,6 +15,7 @@ from studies.rationalization_probes.figures import FIGURES
 from studies.rationalization_probes.outcome_figures import PLOTS, draw_marks, draw_revision
 from studies.rationalization_probes.outcome_tables import outcome_rows, probe_rows
 from studies.rationalization_probes.results import Study, finisher, gate_checks, with_writers
+from tests.shared.reporting.drawn import texts, words
 from tests.studies.rationalization_probes import scripted_tables
 from tests.studies.rationalization_probes.scripted_judgements import every_arm, items_of
 
@@ -55,36 +54,11 @@ def few(tmp_path_factory):
     return written(tmp_path_factory.mktemp("few"), 2, "sound")
 
 
-def texts(figure):
-    """Every visible text, after layout, with its box."""
-    canvas = FigureCanvasAgg(figure)
-    canvas.draw()
-    shown = [text for text in figure.findobj(Text) if text.get_visible() and text.get_text().strip()]
-    found = [text for text in shown if text not in beyond_the_axes(figure)]
-    # Not text.get_window_extent: an annotation would count its arrow in.
-    return {text: Text.get_window_extent(text, canvas.get_renderer()) for text in found}
-
-
-def beyond_the_axes(figure):
-    """Labels of ticks that lie beyond the ends of their axis: they exist and are not drawn."""
-    axes = [axis for panel in figure.axes for axis in (panel.xaxis, panel.yaxis)]
-    return {
-        tick.label1
-        for axis in axes
-        for tick in axis.get_major_ticks()
-        if not min(axis.get_view_interval()) <= tick.get_loc() <= max(axis.get_view_interval())
-    }
-
-
 def drawn(folder):
     with style():
         for plot in PLOTS.values():
             yield draw_marks(plot, read(folder / f"{plot.table}.csv"))
         yield draw_revision(read(folder / "revision.csv"))
-
-
-def words(figure):
-    return "\n".join(text.get_text() for text in texts(figure))
 
 
 def test_all_figures_the_same_bytes_twice(two_judges, tmp_path):

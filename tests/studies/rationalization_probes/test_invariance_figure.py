@@ -10,8 +10,8 @@ from matplotlib.patches import Rectangle
 
 from shared.reporting.figures import INK, style
 from studies.rationalization_probes.invariance_figure import NOBODY, draw_invariance, floor_of, spread
+from tests.shared.reporting.drawn import texts, words
 from tests.studies.rationalization_probes import scripted_tables
-from tests.studies.rationalization_probes.test_figures import texts, words
 
 BOTH = ("sound", "failing")
 

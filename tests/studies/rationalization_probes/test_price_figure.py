@@ -6,8 +6,8 @@ import pytest
 
 from shared.reporting.figures import GREY, INK, style
 from studies.rationalization_probes.price_figure import draw_price, price_lines
+from tests.shared.reporting.drawn import texts, words
 from tests.studies.rationalization_probes import scripted_tables
-from tests.studies.rationalization_probes.test_figures import texts, words
 
 BOTH = ("sound", "failing")
 

@@ -7,8 +7,8 @@ from matplotlib.patches import Rectangle
 
 from shared.reporting.figures import GREY, INK, style
 from studies.rationalization_probes.rationale_figures import draw_alignment, draw_attack, draw_drift
+from tests.shared.reporting.drawn import texts, words
 from tests.studies.rationalization_probes import scripted_tables
-from tests.studies.rationalization_probes.test_figures import texts, words
 
 BOTH = ("sound", "failing")
 FOUR = len(scripted_tables.SCHEMES)

@@ -6,7 +6,6 @@ import pytest
 
 from shared.errors import UserError
 from shared.metrics.resampling import Estimate
-from studies.rationalization_probes import results
 from studies.rationalization_probes.results import (
     COLUMNS,
     finisher,
@@ -140,7 +139,7 @@ def test_a_table_without_rows_keeps_its_columns(two_tasks):
 def test_the_papers_numbers_stand_beside_ours(two_tasks):
     # Table 2, PBP, Gemma: 937 ties of 1,000
     row = plain(judge="gemma_2_9b", scheme="pbp_once")
-    [found] = results.with_counterparts(finished(two_tasks, row)).to_dict("records")
+    [found] = finished(two_tasks, row).to_dict("records")
     assert found["published_id"] == "rationalization_probes.t02.gemma_2_9b.pbp.blind.tie"
     assert found["published"] == 0.937 <= found["paper_high"]
     [other] = finished(two_tasks, plain()).to_dict("records")

@@ -178,14 +178,6 @@ def test_nothing_is_shown_of_a_scheme_that_was_not_asked():
     assert first_trials(NOTHING.trials, ["forced", "baseline"], n=2) == []
 
 
-def test_an_absent_file_is_told_with_its_fix(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(
-        UserError, match=r"^data/rationalization_probes/items\.parquet: absent; .*make repro\)$"
-    ):
-        load_asked("judge")
-
-
 def test_what_the_stages_left_is_read(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     folder = Path("data/rationalization_probes")
@@ -197,8 +189,6 @@ def test_what_the_stages_left_is_read(tmp_path, monkeypatch):
     found = load_asked("one")
     assert found.items["doc:equal"]["candidate_2"] == item()["candidate_2"]
     assert len(side_by_side(found.trials, found.responses, "doc:equal", "forced")) == 6
-    with pytest.raises(UserError, match=r"another\.parquet: absent"):
-        load_asked("another")
 
 
 # --- tables and figures -----------------------------------------------------------------------------

@@ -33,16 +33,6 @@ SUMMARY = {"doc_id": "d1", "system_id": "M0", "summary": "It sank.", **dict.from
 TOLD = {"prompt": "A key.", "story": "Lost.", "human_written": 1, **{name: [1, 2, 4] for name in TEACHERS}}
 
 
-def write(file, *rows):
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
-    return file
-
-
-def without(row, *keys):
-    return {key: value for key, value in row.items() if key not in keys}
-
-
 def stories(tmp_path, **entries):
     file = tmp_path / "wp_a.json"
     file.write_text(json.dumps(entries), encoding="utf-8")

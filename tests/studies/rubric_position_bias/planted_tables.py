@@ -14,6 +14,7 @@ from shared.metrics.resampling import Inference
 from shared.reporting.results import Study
 from studies.rubric_position_bias.params import Budget, Calibration
 from studies.rubric_position_bias.tables import all_tables
+from tests.shared.reporting.drawn import SEVEN
 from tests.studies.rubric_position_bias.planted import planted, planted_criteria, planted_items
 
 QUICK = Inference(resamples=100, permutations=99)
@@ -81,9 +82,6 @@ def tables(rows: pd.DataFrame, inference: Inference = QUICK) -> dict[str, pd.Dat
         calibration=Calibration(items=4, repeats=5), budget=Budget(position_effect=0.05)
     )
     return dict(all_tables(Study(rows, inference, 1, "smoke"), params))
-
-
-SEVEN = ("gpt_oss_20b", "gpt_oss_120b", "qwen35_9b", "qwen35_27b_instruct", "gemma_3_12b", "other", "last")
 
 
 @cache

@@ -16,9 +16,9 @@ from studies.rubric_position_bias.counterparts import (
     WITHOUT_A_ROW,
     claim,
     of,
-    results,
     total,
 )
+from tests.shared.reporting.statements import results_of
 from tests.studies.rubric_position_bias.small_tables import tables
 
 SIX = ("gpt_oss_20b", "gpt_oss_120b", "qwen3_5_9b", "qwen3_5_27b", "gemma_3_12b", "gemma_3_27b")
@@ -184,10 +184,10 @@ def test_every_result_of_the_paper_stands_beside_a_row_or_is_listed_with_its_rea
     beside_rows = reached()
     listed = {claim(number) for number in WITHOUT_A_ROW}
     twice = {claim(number) for number in SAME}
-    assert set(results()) - beside_rows - listed - twice == set()
+    assert results_of(PAPER) - beside_rows - listed - twice == set()
     assert not listed & beside_rows and not listed & twice  # what has got a row is not listed any more
     assert {claim(number) for number in SAME.values()} <= beside_rows
-    assert listed <= set(results())
+    assert listed <= results_of(PAPER)
 
 
 def test_the_tables_have_what_stands_beside_their_rows():
@@ -235,4 +235,3 @@ def test_the_papers_v_has_the_root():
 
 def test_ids_are_of_this_paper():
     assert claim("001") == "rubric_position_bias.claim.002-001" and claim("001").startswith(PAPER)
-    assert set(results()) <= set(published.claims()["id"])

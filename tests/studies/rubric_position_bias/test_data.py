@@ -16,7 +16,8 @@ from studies.rubric_position_bias import data
 from studies.rubric_position_bias.data import COLUMNS, items, report, shortfalls
 from studies.rubric_position_bias.params import DatasetParams
 from studies.rubric_position_bias.sources import RATERS
-from tests.studies.rubric_position_bias.layouts import ARTICLE, RESPONSE, SUMMARY, TOLD, stories, write
+from tests.shared.lines import write
+from tests.studies.rubric_position_bias.layouts import ARTICLE, RESPONSE, SUMMARY, TOLD, stories
 
 ROOT = Path(__file__).parents[3]
 SEED = 7

@@ -8,7 +8,8 @@ from matplotlib.patches import Rectangle
 from shared.reporting.figures import GREY, INK
 from studies.rubric_position_bias.calibration import METHODS
 from studies.rubric_position_bias.calibration_figure import NAMES
-from tests.studies.rubric_position_bias.drawn_figures import changed, draw, drawn, marks, rings, table, words
+from tests.shared.reporting.drawn import words
+from tests.studies.rubric_position_bias.drawn_figures import changed, draw, drawn, marks, rings, table
 
 
 def of(rows, **where):

@@ -9,7 +9,8 @@ from shared.reporting import tables
 from shared.reporting.figures import GREY, INK, MARKERS, FiguresError, caption_of
 from studies.rubric_position_bias import figures
 from studies.rubric_position_bias.figures import FIGURES
-from tests.studies.rubric_position_bias.drawn_figures import changed, drawn, has_values, table, words
+from tests.shared.reporting.drawn import has_values, words
+from tests.studies.rubric_position_bias.drawn_figures import changed, drawn, table
 
 
 def test_all_figures_the_same_bytes_twice(tmp_path):
@@ -48,7 +49,7 @@ def test_what_the_numbers_rest_on_is_said(name):
 def test_the_undefined_is_marked_and_not_drawn(name):
     figure = changed(name, "few", lambda rows: rows.assign(value=np.nan, ci_low=np.nan, ci_high=np.nan))
     assert "n/a" in words(figure)
-    assert not has_values(figure) and has_values(drawn(name, "few"))
+    assert not has_values(figure, MARKERS) and has_values(drawn(name, "few"), MARKERS)
 
 
 @pytest.mark.parametrize("name", FIGURES)

@@ -6,8 +6,9 @@ from typing import get_args
 import pytest
 
 from shared.reading import SourceError
-from studies.rubric_position_bias.params import DATASETS
+from studies.rubric_position_bias.params import Dataset
 from studies.rubric_position_bias.sources import RATERS, Criterion, Rater, criteria, load
+from tests.shared.lines import without, write
 from tests.studies.rubric_position_bias.layouts import (
     ARTICLE,
     FOUR,
@@ -19,8 +20,6 @@ from tests.studies.rubric_position_bias.layouts import (
     TEACHERS,
     TOLD,
     stories,
-    without,
-    write,
 )
 
 OWN = Path(__file__).parents[3] / "data/embedded/rubric_position_bias"
@@ -38,7 +37,7 @@ def problem(name, place):
 
 
 def test_every_data_set_of_the_params_has_one_rater():
-    assert tuple(RATERS) == DATASETS
+    assert tuple(RATERS) == get_args(Dataset)
     assert set(RATERS.values()) == set(get_args(Rater))
     # The reference scores of Prometheus' files are GPT-4's.
     assert {name for name, rater in RATERS.items() if rater == "model"} == {"mt_bench", "vicuna"}

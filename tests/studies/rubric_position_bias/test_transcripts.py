@@ -10,15 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared.errors import UserError
 from shared.reporting import tables as reporting
+from shared.reporting.notebooks import Asked
 from studies.rubric_position_bias.judge import with_texts
 from studies.rubric_position_bias.judgements import judgements
 from studies.rubric_position_bias.orders import balanced
 from studies.rubric_position_bias.results import COLUMNS, TEXTS
 from studies.rubric_position_bias.transcripts import (
     NOTHING,
-    Asked,
     differing,
     distributions,
     drawn,
@@ -193,14 +192,6 @@ def test_without_distributions_there_is_nothing_to_show():
 # --- What the stages left ---------------------------------------------------------------------------
 
 
-def test_an_absent_file_is_told_with_its_fix(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(
-        UserError, match=r"^data/rubric_position_bias/items\.parquet: absent; .*make repro\)$"
-    ):
-        load_asked("judge")
-
-
 def test_what_the_stages_left_is_read(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     folder = Path("data/rubric_position_bias")
@@ -211,8 +202,6 @@ def test_what_the_stages_left_is_read(tmp_path, monkeypatch):
     asked.judgements.to_parquet(_made(folder / "judgements" / "one.parquet"))
     found = load_asked("one")
     assert len(side_by_side(found, first_orders(found))) == len(distributions(found, found.trials)) == 2
-    with pytest.raises(UserError, match=r"another\.parquet: absent"):
-        load_asked("another")
 
 
 def _made(file: Path) -> Path:
