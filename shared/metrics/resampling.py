@@ -90,12 +90,12 @@ def cluster_sums(values: npt.ArrayLike, clusters: npt.ArrayLike) -> Array:
     """
     rows = np.asarray(values, dtype=float)
     rows = rows[:, None] if rows.ndim == 1 else rows
-    codes, names = pd.factorize(np.asarray(clusters, dtype=object))
+    # Categories are codes already; as objects they would be texts again.
+    whose = clusters if isinstance(clusters, pd.Series) else np.asarray(clusters, dtype=object)
+    codes, names = pd.factorize(whose)
     if (codes < 0).any():
         raise ValueError("a row has no cluster: give every row the name of its source")
-    sums = np.zeros((len(names), rows.shape[1]))
-    np.add.at(sums, codes, rows)
-    return sums
+    return np.column_stack([np.bincount(codes, column, len(names)) for column in rows.T])
 
 
 def resample_weights(n_clusters: int, resamples: int, rng: np.random.Generator) -> Array:

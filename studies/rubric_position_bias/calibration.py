@@ -356,7 +356,8 @@ def _correlations(split: Splits, priors: dict[str, Array], weights: Array) -> di
         x = np.concatenate([_less_prior(laid.probs, places, prior[number]) for prior in priors.values()])
         for target, y in targets.items():
             sums = np.concatenate([plain[target], _sums_by_item(x, y)]) * held_out[:, None]
-            found[target] += pearson_of(weights.T @ _by_cluster(sums, laid.clusters)) / len(split.held_out)
+            totals = _totals(_by_cluster(sums, laid.clusters), weights)
+            found[target] += pearson_of(totals) / len(split.held_out)
     return found
 
 
@@ -373,6 +374,13 @@ def _sums_by_item(x: Array, y: Array) -> Array:
 def _by_cluster(sums: Array, clusters: Codes) -> Array:
     """(methods, items, 6) to (methods, clusters, 6); items are sorted by cluster."""
     return np.add.reduceat(sums, np.flatnonzero(np.diff(clusters, prepend=-1)), axis=1)
+
+
+def _totals(sums: Array, weights: Array) -> Array:
+    """(methods, clusters, 6) to (methods, resamples, 6), by one product of matrices, not one a method."""
+    methods, clusters, columns = sums.shape
+    flat = sums.transpose(1, 0, 2).reshape(clusters, -1)
+    return (weights.T @ flat).reshape(-1, methods, columns).transpose(1, 0, 2)
 
 
 # --- Rows -------------------------------------------------------------------------------------------

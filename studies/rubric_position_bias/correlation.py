@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
+from scipy import sparse
 
 from shared.metrics.resampling import Array, ratio
 from studies.rubric_position_bias.strategies import Codes
@@ -111,21 +112,20 @@ def spearman(x: Array, y: Array, clusters: Codes, weights: Array) -> Array:
     [0.5]
     """
     vectors = np.reshape(x, (-1, len(y)))
-    groups = _by_items(vectors, y, clusters)
+    groups = _by_items(vectors, y, clusters, len(weights))
     rho = np.empty((len(vectors), weights.shape[1]))
     step = max(1, BLOCK // max(1, len(y)))
     for start in range(0, weights.shape[1], step):
         block = slice(start, start + step)
         for group in groups:
-            rho[group.places, block] = _rank_correlations(group, weights[:, block])
+            rho[group.places, block] = _rank_correlations(group, np.ascontiguousarray(weights[:, block]))
     return rho.reshape(*np.shape(x)[:-1], -1)
 
 
 class _Sorted(NamedTuple):
-    """Items by value: their clusters in that sequence, where each value begins, and each item's value."""
+    """How many items of each cluster have each value, (values, clusters); and where each item's value is."""
 
-    clusters: Codes
-    starts: Codes
+    counts: sparse.csr_array
     codes: Codes
 
 
@@ -138,24 +138,23 @@ class _Group(NamedTuple):
     clusters: Codes
 
 
-def _by_items(vectors: Array, y: Array, clusters: Codes) -> list[_Group]:
+def _by_items(vectors: Array, y: Array, clusters: Codes, n_clusters: int) -> list[_Group]:
     groups: dict[bytes, _Group] = {}
     for place, vector in enumerate(vectors):
         used = ~np.isnan(vector + y)
-        group = groups.setdefault(
-            used.tobytes(), _Group([], [], _sorted(y[used], clusters[used]), clusters[used])
-        )
+        if used.tobytes() not in groups:
+            told = _sorted(y[used], clusters[used], n_clusters)
+            groups[used.tobytes()] = _Group([], [], told, clusters[used])
+        group = groups[used.tobytes()]
         group.places.append(place)
-        group.vectors.append(_sorted(vector[used], clusters[used]))
+        group.vectors.append(_sorted(vector[used], clusters[used], n_clusters))
     return list(groups.values())
 
 
-def _sorted(values: Array, clusters: Codes) -> _Sorted:
-    order = np.argsort(values, kind="stable")
-    new = np.diff(values[order], prepend=np.nan) != 0  # nan != 0: the first is new
-    codes = np.empty(len(values), dtype=int)
-    codes[order] = np.cumsum(new) - 1
-    return _Sorted(clusters[order], np.flatnonzero(new), codes)
+def _sorted(values: Array, clusters: Codes, n_clusters: int) -> _Sorted:
+    different, codes = np.unique(values, return_inverse=True)
+    shape = (len(different), n_clusters)
+    return _Sorted(sparse.csr_array((np.ones(len(values)), (codes, clusters)), shape=shape), codes)
 
 
 def _rank_correlations(group: _Group, weights: Array) -> Array:
@@ -174,7 +173,7 @@ def _rank_correlations(group: _Group, weights: Array) -> Array:
 
 def _centred_ranks(items: _Sorted, weights: Array) -> tuple[Array, Array]:
     """Each value's mean rank less the mean of all ranks, (values, R), and the ranks' summed squares (R,)."""
-    counts = np.add.reduceat(weights[items.clusters], items.starts, axis=0)
+    counts = items.counts @ weights
     ranks = np.cumsum(counts, axis=0)
     # Below and half of equal is the mean rank less 1/2; the mean of all ranks less 1/2 is n / 2.
     ranks = ranks - counts / 2 - ranks[-1] / 2

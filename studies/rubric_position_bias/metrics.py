@@ -246,9 +246,10 @@ def null_sums(tables: Array, rng: np.random.Generator, permutations: int) -> Arr
     """
     clusters, arrangements, k = tables.shape
     chosen = rng.integers(arrangements, size=(clusters, permutations), dtype=np.int32)
-    total = np.zeros((permutations, k))
+    total, drawn = np.zeros((permutations, k)), np.empty((permutations, k), dtype=tables.dtype)
     for table, rows in zip(tables, chosen, strict=True):
-        total += table[rows]
+        np.take(table, rows, axis=0, out=drawn, mode="clip")  # without a mode it would buffer
+        total += drawn
     return total
 
 

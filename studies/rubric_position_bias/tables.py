@@ -41,7 +41,9 @@ def all_tables(study: Study, params: Section) -> Iterator[tuple[str, pd.DataFram
     study = replace(study, judgements=coded(study.judgements, but=["trial"]))
     gates = gates_of(study)
     finish = finisher(study, verdicts(gates))
-    for name, rows in _estimates(study, params):
+    # Ids are long: chosen with the other columns in table after table, they would cost more than all of them.
+    unnamed = replace(study, judgements=study.judgements.drop(columns="trial"))
+    for name, rows in _estimates(unnamed, params):
         yield name, finish(name, rows)
     yield "competence", finish("competence", gates)
     yield "answers", finish("answers", pd.DataFrame(answer_rows(study)))
