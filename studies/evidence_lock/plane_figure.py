@@ -26,7 +26,7 @@ TITLE = "Agreement against inconsistency"
 
 X, Y, COST = "inconsistency", "agreement", "tokens"
 
-MARKERS: Mapping[str, str] = dict(zip(SCHEMES, ("o", "s", "D", "^", "h", "P", "v", "p", "X"), strict=True))
+MARKERS: Mapping[str, str] = dict(zip(SCHEMES, ("o", "s", "D", "^", "<", "P", "v", ">", "X"), strict=True))
 """One a protocol; here a panel has one judge."""
 
 BASE, LOCK = "structured", "lock"

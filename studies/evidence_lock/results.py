@@ -12,7 +12,7 @@ from shared.reporting import tables
 from shared.reporting.results import ENDING, Study, finished, worst_of
 from studies.evidence_lock import counterparts
 from studies.evidence_lock.gate import gate_rows
-from studies.evidence_lock.pairs import NEUTRAL, POOLED
+from studies.evidence_lock.pairs import NEUTRAL, POOLED, REFERENCE
 
 COLUMNS = (
     *tables.COLUMNS,
@@ -38,6 +38,10 @@ def verdicts(gates: pd.DataFrame) -> Gates:
     }
 
 
+TAKEN_FROM = {"lost": {"reference": REFERENCE}}
+"""Tables whose rows all say what became of another scheme's verdicts, though none is a difference."""
+
+
 def gates_of(study: Study) -> pd.DataFrame:
     """The competence gate of every judge, data set, scheme and naming, as rows of a table."""
     return gate_rows(study.judgements, study.rng("competence"), study.inference)
@@ -54,7 +58,7 @@ def finisher(study: Study, gates: Gates) -> Callable[[str, pd.DataFrame], pd.Dat
             study,
             COLUMNS,
             TEXTS,
-            gate_of=lambda row: _gate_of(row, gates),
+            gate_of=lambda row: _gate_of(row | TAKEN_FROM.get(name, {}), gates),
             counterpart_of=lambda row: counterparts.of(row["quantity"], name, **_names(row)),
         )
 

@@ -59,6 +59,10 @@ def test_a_row_has_the_gate_of_its_own_protocol():
         assert finished(other)["gate"] == "not asked"
 
 
+def test_what_the_lock_lost_has_the_gate_of_structured_whose_verdicts_it_lost():
+    assert finished({}, name="lost")["gate"] == "passed"
+
+
 def test_letters_are_gated_by_letters():
     """A judge that always says A passes nothing by what it does with neutral names, nor the other way."""
     rows = pd.concat([study(agree=0.95).judgements, study(naming="letters", agree=0.5, flip=1.0).judgements])
