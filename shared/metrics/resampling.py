@@ -95,7 +95,10 @@ def cluster_sums(values: npt.ArrayLike, clusters: npt.ArrayLike) -> Array:
     codes, names = pd.factorize(whose)
     if (codes < 0).any():
         raise ValueError("a row has no cluster: give every row the name of its source")
-    return np.column_stack([np.bincount(codes, column, len(names)) for column in rows.T])
+    sums = np.empty((len(names), rows.shape[1]))
+    for number, column in enumerate(rows.T):
+        sums[:, number] = np.bincount(codes, column, len(names))
+    return sums
 
 
 def resample_weights(n_clusters: int, resamples: int, rng: np.random.Generator) -> Array:

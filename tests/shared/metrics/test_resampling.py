@@ -31,6 +31,11 @@ def rng(seed: int = 0) -> np.random.Generator:
     return np.random.default_rng(seed)
 
 
+def test_sums_of_nothing_have_no_rows():
+    assert cluster_sums(np.zeros((0, 2)), []).shape == (0, 2)
+    assert cluster_sums(np.zeros((0, 0)), []).shape == (0, 0)
+
+
 def test_cluster_sums_by_hand():
     # a: rows 0 and 2; b: row 1; c: row 3.
     sums = cluster_sums([[1, 5], [1, 6], [1, 7], [1, 8]], ["a", "b", "a", "c"])
