@@ -134,8 +134,7 @@ def gate_rows(
     ``answer_share`` (condition: the answer, as "1, 2, 3, 4"), all with the ``verdict``.
     """
     entropy = int(rng.integers(2**62))
-    columns = list(dict.fromkeys([*by, *CELL, *ITEM, *TRIAL, "position"]))
-    balanced = judgements.loc[judgements["strategy"] == "balanced", columns]
+    balanced = balanced_of(judgements, by)
     rows: list[dict[str, Any]] = []
     for key, cell in balanced.groupby(list(by), sort=False):
         names = dict(zip(by, key, strict=True))
@@ -143,6 +142,12 @@ def gate_rows(
         counts = {"n_trials": len(cell), "n_unparsed": int(cell["score"].isna().sum())}
         rows += [names | row | counts | {"verdict": result.verdict} for row in _shown(result, cell)]
     return pd.DataFrame(rows)
+
+
+def balanced_of(judgements: pd.DataFrame, by: Sequence[str] = CELL) -> pd.DataFrame:
+    """The rows and columns that gates rest on."""
+    columns = list(dict.fromkeys([*by, *CELL, *ITEM, *TRIAL, "position"]))
+    return judgements.loc[judgements["strategy"] == "balanced", columns]
 
 
 def _shown(result: Gate, cell: pd.DataFrame) -> Iterator[dict[str, Any]]:

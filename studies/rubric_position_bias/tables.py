@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
+from multiprocessing import get_context
 from pathlib import Path
 
 import pandas as pd
+from threadpoolctl import threadpool_limits
 
 from shared.errors import run_stage
 from shared.frames import coded, read_judges
@@ -21,6 +24,7 @@ from studies.rubric_position_bias.calibration import calibration_rows
 from studies.rubric_position_bias.captions import ABSENT
 from studies.rubric_position_bias.criteria import criteria_rows
 from studies.rubric_position_bias.first_token import first_token_rows
+from studies.rubric_position_bias.gate import balanced_of
 from studies.rubric_position_bias.instrument_tables import answer_rows, order_rows
 from studies.rubric_position_bias.judgements import JUDGEMENTS
 from studies.rubric_position_bias.logit import arm_rows, logit_rows, temperature_rows
@@ -32,6 +36,11 @@ from studies.rubric_position_bias.strategies import CELL
 
 FOLDER = Path("paper_tables/rubric_position_bias")
 
+MANY = 200_000
+"""Judgements from which a second process, whose start takes two seconds, is worth it."""
+
+Named = tuple[str, pd.DataFrame]
+
 COMPARED_SIZES = (MAIN["size"], 9)
 """Numbers of options at which strategies differ: of two and three the balanced orders are all there are."""
 
@@ -39,19 +48,34 @@ COMPARED_SIZES = (MAIN["size"], 9)
 def all_tables(study: Study, params: Section) -> Iterator[tuple[str, pd.DataFrame]]:
     """Every table by name, its rows as `results.finisher` leaves them."""
     study = replace(study, judgements=coded(study.judgements, but=["trial"]))
-    gates = gates_of(study)
-    finish = finisher(study, verdicts(gates))
     # Ids are long: chosen with the other columns in table after table, they would cost more than all of them.
     unnamed = replace(study, judgements=study.judgements.drop(columns="trial"))
-    for name, rows in _estimates(unnamed, params):
+    gates, estimates = _gates_and_estimates(unnamed, params)
+    finish = finisher(study, verdicts(gates))
+    for name, rows in estimates:
         yield name, finish(name, rows)
     yield "competence", finish("competence", gates)
     yield "answers", finish("answers", pd.DataFrame(answer_rows(study)))
     yield "orders", finish("orders", order_rows())
 
 
-def _estimates(study: Study, params: Section) -> Iterator[tuple[str, pd.DataFrame]]:
-    """The paper's results 1 to 9, then what goes beyond it."""
+def _gates_and_estimates(study: Study, params: Section) -> tuple[pd.DataFrame, Iterable[Named]]:
+    """The gates of all cells, a third of the work, and the tables: of many judgements on two cores at once.
+
+    What comes out is the same: each table and each cell's gate have generators of their own.
+    """
+    if len(study.judgements) < MANY:
+        return gates_of(study), _estimates(study, params)
+    # One thread each: products of thin matrices wait for each other's threads longer than they take.
+    second = ProcessPoolExecutor(1, get_context("spawn"), initializer=threadpool_limits, initargs=(1,))
+    with threadpool_limits(1), second as second_core:
+        gates = second_core.submit(gates_of, replace(study, judgements=balanced_of(study.judgements)))
+        estimates = list(_estimates(study, params))
+        return gates.result(), estimates
+
+
+def _estimates(study: Study, params: Section) -> Iterator[Named]:
+    """The paper's results 1 to 9, then what goes beyond it: each table's name and rows."""
     every, main, inference = study.judgements, main_design(study.judgements), study.inference
     compared = strategies_compared(every)
     agreement = agreement_rows(compared, study.rng("agreement"), inference)

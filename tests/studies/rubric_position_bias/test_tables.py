@@ -52,6 +52,13 @@ def made(section):
     return dict(tables.all_tables(study, section))
 
 
+def test_two_processes_make_the_same_tables_as_one(made, section, monkeypatch):
+    monkeypatch.setattr(tables, "MANY", 0)
+    for name, rows in tables.all_tables(Study(judged(), QUICK, 1, "smoke"), section):
+        # One product of matrices may add up in another sequence on one thread than on two.
+        pd.testing.assert_frame_equal(rows, made[name], rtol=1e-12)
+
+
 def test_every_table_has_rows_and_the_columns_that_all_have(made):
     assert set(made) == set(captions.TEXTS) == set(captions.ABSENT)
     for name, rows in made.items():
