@@ -30,6 +30,9 @@ TRACKS = 0.02
 
 POWER = 0.8
 
+ROUNDING = 1e-9
+"""Two correlations of the same scores may differ by rounding; a share of the gain below this is none."""
+
 # --- At the matched number of orders ----------------------------------------------------------------
 
 
@@ -342,8 +345,8 @@ def _gain_share_rows(
 def _share(draws: Array, n_clusters: int, inference: Inference) -> dict[str, float]:
     """A share of the gain with its interval; 0 for one answer repeated, which is no estimate and has none."""
     found = estimate(draws, n_clusters, (0.0, 1.0), inference)
-    if not np.nansum(np.abs(draws)):
-        return {"value": found.value, "ci_low": np.nan, "ci_high": np.nan}
+    if not (np.abs(draws) > ROUNDING).any():
+        return {"value": abs(0.0 * found.value), "ci_low": np.nan, "ci_high": np.nan}
     return {"value": found.value, "ci_low": found.low, "ci_high": found.high}
 
 
