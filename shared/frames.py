@@ -75,24 +75,6 @@ def rows_of(table: pd.DataFrame) -> Iterator[dict[str, Any]]:
         yield dict(zip(names, row, strict=True))
 
 
-def coded(rows: pd.DataFrame, *, but: Sequence[str] = ()) -> pd.DataFrame:
-    """The same table with its texts as categories: rows are then chosen and grouped by integers.
-
-    Parameters
-    ----------
-    rows : DataFrame
-    but : sequence of str
-        Columns that stay as they are: ids, which hardly repeat.
-
-    Returns
-    -------
-    DataFrame
-        Equal texts compare, group and sort as they did. Millions of rows take a third of the time and space.
-    """
-    texts = [name for name in rows.columns if name not in but and pd.api.types.is_string_dtype(rows[name])]
-    return rows.astype(dict.fromkeys(texts, "category"))
-
-
 def cells(rows: pd.DataFrame, by: Sequence[str]) -> Iterator[tuple[dict[str, str], pd.DataFrame]]:
     """The rows of each combination of ``by``, in order of first appearance, with what names it."""
     for key, cell in rows.groupby(list(by), sort=False):

@@ -12,7 +12,7 @@ import pandas as pd
 from threadpoolctl import threadpool_limits
 
 from shared.errors import run_stage
-from shared.frames import coded, read_judges
+from shared.frames import read_judges
 from shared.metrics.resampling import Inference
 from shared.params import load
 from shared.reporting import tables
@@ -25,6 +25,7 @@ from studies.rubric_position_bias.captions import ABSENT
 from studies.rubric_position_bias.criteria import criteria_rows
 from studies.rubric_position_bias.first_token import first_token_rows
 from studies.rubric_position_bias.gate import balanced_of
+from studies.rubric_position_bias.grid import coded
 from studies.rubric_position_bias.instrument_tables import answer_rows, order_rows
 from studies.rubric_position_bias.judgements import JUDGEMENTS
 from studies.rubric_position_bias.logit import arm_rows, logit_rows, temperature_rows
@@ -45,7 +46,7 @@ COMPARED_SIZES = (MAIN["size"], 9)
 """Numbers of options at which strategies differ: of two and three the balanced orders are all there are."""
 
 
-def all_tables(study: Study, params: Section) -> Iterator[tuple[str, pd.DataFrame]]:
+def all_tables(study: Study, params: Section) -> Iterator[Named]:
     """Every table by name, its rows as `results.finisher` leaves them."""
     study = replace(study, judgements=coded(study.judgements, but=["trial"]))
     # Ids are long: chosen with the other columns in table after table, they would cost more than all of them.

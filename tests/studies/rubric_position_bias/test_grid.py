@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from studies.rubric_position_bias.grid import CELL, cells, grid
+from studies.rubric_position_bias.grid import CELL, cells, coded, grid
 from tests.studies.rubric_position_bias.planted import planted, planted_criteria, planted_items
 
 
@@ -126,3 +126,25 @@ def test_cells_are_named_with_numbers_as_numbers():
     names = [name for name, _ in cells(rows)]
     assert [(name["size"], name["temperature"]) for name in names] == [(2, 0.0), (2, 0.3), (5, 0.0), (5, 0.3)]
     assert set(names[0]) == set(CELL) and names[0]["strategy"] == "fixed"
+
+
+def test_texts_as_categories_are_chosen_and_grouped_as_before():
+    rows = by_hand()
+    found = coded(rows, but=["prompt"])
+    assert {name for name in found if found[name].dtype == "category"} == {
+        "item",
+        "cluster",
+        "order",
+        "criterion",
+    }
+    assert (found["item"] == "a").tolist() == (rows["item"] == "a").tolist()
+    # Names without a row make no cell, and cells keep their sequence.
+    of_a_source = [names for names, _ in cells(found[found["cluster"] == "s1"], ("cluster", "item"))]
+    assert of_a_source == [{"cluster": "s1", "item": "a"}, {"cluster": "s1", "item": "c"}]
+    one, other = grid(found), grid(rows)
+    assert one.items.tolist() == other.items.tolist() and one.clusters.tolist() == other.clusters.tolist()
+    np.testing.assert_array_equal(one.orders, other.orders)
+
+
+def test_a_missing_text_stays_missing_as_a_category():
+    assert coded(pd.DataFrame({"cluster": ["a", None]}))["cluster"].isna().tolist() == [False, True]
