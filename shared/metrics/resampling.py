@@ -90,9 +90,8 @@ def cluster_sums(values: npt.ArrayLike, clusters: npt.ArrayLike) -> Array:
     """
     rows = np.asarray(values, dtype=float)
     rows = rows[:, None] if rows.ndim == 1 else rows
-    # Categories are codes already; as objects they would be texts again.
-    whose = clusters if isinstance(clusters, pd.Series) else np.asarray(clusters, dtype=object)
-    codes, names = pd.factorize(whose)
+    # A series keeps categories, which are codes already; an array would make texts of them.
+    codes, names = pd.factorize(pd.Series(clusters))
     if (codes < 0).any():
         raise ValueError("a row has no cluster: give every row the name of its source")
     sums = np.empty((len(names), rows.shape[1]))
