@@ -117,8 +117,9 @@ def spearman(x: Array, y: Array, clusters: Codes, weights: Array) -> Array:
     step = max(1, BLOCK // max(1, len(y)))
     for start in range(0, weights.shape[1], step):
         block = slice(start, start + step)
+        drawn = np.ascontiguousarray(weights[:, block])
         for group in groups:
-            rho[group.places, block] = _rank_correlations(group, np.ascontiguousarray(weights[:, block]))
+            rho[group.places, block] = _rank_correlations(group, drawn)
     return rho.reshape(*np.shape(x)[:-1], -1)
 
 
@@ -142,10 +143,9 @@ def _by_items(vectors: Array, y: Array, clusters: Codes, n_clusters: int) -> lis
     groups: dict[bytes, _Group] = {}
     for place, vector in enumerate(vectors):
         used = ~np.isnan(vector + y)
-        if used.tobytes() not in groups:
-            told = _sorted(y[used], clusters[used], n_clusters)
-            groups[used.tobytes()] = _Group([], [], told, clusters[used])
-        group = groups[used.tobytes()]
+        if (key := used.tobytes()) not in groups:
+            groups[key] = _Group([], [], _sorted(y[used], clusters[used], n_clusters), clusters[used])
+        group = groups[key]
         group.places.append(place)
         group.vectors.append(_sorted(vector[used], clusters[used], n_clusters))
     return list(groups.values())
