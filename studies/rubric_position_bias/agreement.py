@@ -346,7 +346,8 @@ def _share(draws: Array, n_clusters: int, inference: Inference) -> dict[str, flo
     """A share of the gain with its interval; 0 for one answer repeated, which is no estimate and has none."""
     found = estimate(draws, n_clusters, (0.0, 1.0), inference)
     if not (np.abs(draws) > ROUNDING).any():
-        return {"value": abs(0.0 * found.value), "ci_low": np.nan, "ci_high": np.nan}
+        value = np.nan if np.isnan(found.value) else 0.0
+        return {"value": value, "ci_low": np.nan, "ci_high": np.nan}
     return {"value": found.value, "ci_low": found.low, "ci_high": found.high}
 
 
