@@ -1,4 +1,7 @@
 import json
+import subprocess
+import sys
+import threading
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -314,6 +317,20 @@ def test_the_peak_is_more_than_the_process_holds_now():
     import psutil
 
     assert process.peak_bytes() >= psutil.Process().memory_info().rss * 0.99
+
+
+def test_a_peak_counts_the_processes_that_were_started():
+    size = 200_000_000
+    held = f"import time; held = bytearray(b'1') * {size}; time.sleep(1)"
+    done, peak = process.peak_while(lambda: subprocess.run([sys.executable, "-c", held], check=True))
+    assert done.returncode == 0 and peak >= size
+
+
+def test_an_error_of_the_work_comes_through_and_leaves_no_watcher():
+    before = threading.active_count()
+    with pytest.raises(ZeroDivisionError):
+        process.peak_while(lambda: 1 // 0)
+    assert threading.active_count() == before
 
 
 def test_memory_is_measured_in_processes_of_their_own():
