@@ -238,7 +238,7 @@ def checkout(root: Path) -> re.Pattern[str]:
         ("http://192.168" + ".0.7:8000/v1", True),
         ("http://127.0.0.1:8000/v1", False),
         ("https://api.example.org/v1/home/x", False),
-        ("data/tmp/x and ~/work/x", False),
+        ("data/tmp/x and ~/" + "work/x", False),
     ],
 )
 def test_a_machine_is_known_by_its_paths_and_hosts(line, told):
